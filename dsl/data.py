@@ -1,0 +1,127 @@
+"""The numbers behind a const: held in memory, computed when needed, or read from a file.
+
+A const keeps its numbers as the author or the file gave them (float64 for compile-time arithmetic, the file's type for
+a weight). They are rounded to the const's element type once, where they are emitted or where the numerics ask for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+import numpy as np
+
+from anedsl.diagnostics.base import Failure
+from anedsl.source import Span
+from anedsl.types import DType, Shape, TensorType
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+CHUNK_ELEMENTS = 1 << 22
+"""How many elements a large tensor is handled at a time: 32 MB in float64."""
+
+
+class Data(Protocol):
+    """Numbers of a known shape, loaded only when asked for."""
+
+    shape: Shape
+
+    def load(self) -> Array:
+        """All numbers, in the type they were given in."""
+        ...
+
+    def chunks(self) -> Iterator[Array]:
+        """The numbers in row-major order, flat, a piece at a time: memory stays bounded."""
+        ...
+
+
+class ArrayData:
+    """Numbers in memory."""
+
+    __slots__ = ("array", "shape")
+
+    def __init__(self, array: Array) -> None:
+        self.array = array
+        self.shape: Shape = array.shape
+
+    def load(self) -> Array:
+        return self.array
+
+    def chunks(self) -> Iterator[Array]:
+        flat = self.array.reshape(-1)
+        for start in range(0, max(flat.size, 1), CHUNK_ELEMENTS):
+            yield flat[start : start + CHUNK_ELEMENTS]
+
+
+class FillData:
+    """One number everywhere."""
+
+    __slots__ = ("shape", "value")
+
+    def __init__(self, value: float | int | bool, shape: Shape) -> None:
+        self.value = value
+        self.shape = shape
+
+    def load(self) -> Array:
+        return np.full(self.shape, self.value)
+
+    def chunks(self) -> Iterator[Array]:
+        left = int(np.prod(self.shape, dtype=np.int64))
+        while left > 0:
+            count = min(left, CHUNK_ELEMENTS)
+            yield np.full(count, self.value)
+            left -= count
+
+
+class DerivedData:
+    """Numbers computed from others when they are asked for, and not kept: large weights are folded one at a time."""
+
+    __slots__ = ("compute", "shape")
+
+    def __init__(self, shape: Shape, compute: Callable[[], Array]) -> None:
+        self.shape = shape
+        self.compute = compute
+
+    def load(self) -> Array:
+        return self.compute()
+
+    def chunks(self) -> Iterator[Array]:
+        return ArrayData(np.ascontiguousarray(self.compute())).chunks()
+
+
+class WeightData:
+    """The numbers of a declared weight: those that were bound to it, else those of its initialiser.
+
+    Loading one that has neither is a 0401 diagnostic at its declaration.
+    """
+
+    __slots__ = ("bound", "initial", "name", "shape", "span", "type")
+
+    def __init__(self, name: str, type: TensorType, initial: Data | None, span: Span) -> None:
+        self.name = name
+        self.type = type
+        self.shape: Shape = type.shape
+        self.initial = initial
+        self.bound: Data | None = None
+        self.span = span
+
+    @property
+    def source(self) -> Data:
+        found = self.bound or self.initial
+        if found is None:
+            from anedsl.diagnostics.weights import MissingWeight
+
+            raise Failure(MissingWeight(span=self.span, name=self.name, type=str(self.type)))
+        return found
+
+    def load(self) -> Array:
+        return self.source.load()
+
+    def chunks(self) -> Iterator[Array]:
+        return self.source.chunks()
+
+
+def rounded(array: Array, dtype: DType) -> Array:
+    """The numbers in an element type: floats rounded once to nearest even, integers and booleans exact."""
+    with np.errstate(over="ignore"):
+        return array.astype(dtype.numpy, copy=False)

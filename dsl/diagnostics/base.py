@@ -1,0 +1,149 @@
+"""What a diagnostic is: a small record with a code, a headline and typed fields.
+
+A diagnostic class writes its texts as templates over its fields:
+
+    class UnknownName(Error):
+        '''The text that `anedsl explain ANE0201` prints.'''
+
+        code = "ANE0201"
+        title = "unknown name `{name}`"
+        label = "not defined here"
+        helps = ("did you mean `{nearest}`?",)
+        name: str
+        nearest: str | None = None
+
+A note or help whose template names a field that is None is left out, so that optional advice needs no code.
+"""
+
+from __future__ import annotations
+
+from string import Formatter
+from typing import Any, ClassVar, NamedTuple, dataclass_transform
+
+from anedsl.source import NOWHERE, Span
+
+
+class Label(NamedTuple):
+    """A text beside a place in the source."""
+
+    span: Span
+    text: str
+
+
+@dataclass_transform(kw_only_default=True)
+class _Record:
+    """Tells type checkers that subclasses take their annotated fields as keywords."""
+
+
+class Diagnostic(_Record):
+    """The base of all diagnostics; use `Error` or `Warning`.
+
+    `span` is the smallest place that is wrong; `related` are places that explain it.
+    """
+
+    severity: ClassVar[str] = "error"
+    code: ClassVar[str] = ""
+    title: ClassVar[str] = ""
+    label: ClassVar[str] = ""
+    notes: ClassVar[tuple[str, ...]] = ()
+    helps: ClassVar[tuple[str, ...]] = ()
+
+    span: Span = NOWHERE
+    related: tuple[Label, ...] = ()
+
+    # Not a stdlib dataclass: generating code for each of some seventy classes
+    # would cost every start of the program 20 ms.
+    def __init__(self, **fields: Any) -> None:
+        self.__dict__.update(fields)
+
+    @property
+    def headline(self) -> str:
+        return self._filled(self.title) or self.title
+
+    @property
+    def label_text(self) -> str:
+        return self._filled(self.label) or ""
+
+    @property
+    def note_texts(self) -> list[str]:
+        return self._texts(self.notes)
+
+    @property
+    def help_texts(self) -> list[str]:
+        return self._texts(self.helps)
+
+    def with_related(self, *labels: Label) -> Diagnostic:
+        self.related = (*self.related, *labels)
+        return self
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Two diagnostics with one key are the same for the reader."""
+        return (self.code, self.span[:3], self.headline, self.label_text)
+
+    def _texts(self, templates: tuple[str, ...]) -> list[str]:
+        return [text for text in map(self._filled, templates) if text]
+
+    def _filled(self, template: str) -> str | None:
+        parts = []
+        for literal, field, _, _ in Formatter().parse(template):
+            parts.append(literal)
+            if field is not None:
+                value = getattr(self, field)
+                if value is None:
+                    return None
+                parts.append(str(value))
+        return "".join(parts)
+
+
+class Error(Diagnostic):
+    """A diagnostic that stops the command with exit code 1."""
+
+
+class Warning(Diagnostic):
+    """A diagnostic that is shown, and fails only `check --strict`."""
+
+    severity = "warning"
+
+
+class Failure(Exception):
+    """Carries the diagnostics that ended a stage. The one exception that crosses modules."""
+
+    def __init__(self, *diagnostics: Diagnostic) -> None:
+        super().__init__(*diagnostics)
+        self.diagnostics = list(diagnostics)
+
+    def __str__(self) -> str:
+        from anedsl.diagnostics.render import render
+
+        return "\n" + "\n".join(render(diagnostic) for diagnostic in self.diagnostics)
+
+
+class Sink:
+    """Collects diagnostics, each once, in the order they were found."""
+
+    def __init__(self) -> None:
+        self.diagnostics: list[Diagnostic] = []
+        self._seen: set[tuple[object, ...]] = set()
+
+    def add(self, diagnostic: Diagnostic) -> None:
+        if diagnostic.key not in self._seen:
+            self._seen.add(diagnostic.key)
+            self.diagnostics.append(diagnostic)
+
+    @property
+    def errors(self) -> list[Diagnostic]:
+        return [d for d in self.diagnostics if d.severity == "error"]
+
+    def raise_errors(self) -> None:
+        """Ends the stage, with warnings and errors alike, if there is an error."""
+        if self.errors:
+            raise Failure(*self.diagnostics)
+
+
+def nearest(name: str, candidates: Any) -> str | None:
+    """The candidate most like a name that was not found, or None."""
+    from difflib import get_close_matches
+
+    matches = get_close_matches(name, sorted(set(candidates)), n=1, cutoff=0.6)
+    return matches[0] if matches else None

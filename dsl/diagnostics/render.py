@@ -1,0 +1,187 @@
+"""How diagnostics are shown: as text with the author's lines, on one line each, or as JSON for tools."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from typing import Any
+
+from anedsl.diagnostics.base import Diagnostic, Label
+from anedsl.source import Source, Span
+
+TAB = 4
+MAX_LINE = 160
+"""Longer source lines are cut around the label."""
+
+_COLOURS = {"error": "\033[1;31m", "warning": "\033[1;33m", "gutter": "\033[1;34m", "help": "\033[1;36m", "bold": "\033[1m"}
+_RESET = "\033[0m"
+
+
+def render(diagnostic: Diagnostic, *, colour: bool = False) -> str:
+    """A diagnostic with the lines it speaks of."""
+    paint = _painter(colour)
+    severity = diagnostic.severity
+    lines = [paint(severity, f"{severity}[{diagnostic.code}]") + paint("bold", f": {diagnostic.headline}")]
+    span = diagnostic.span
+    if span.source.text or span.end:
+        width = _gutter_width(diagnostic)
+        lines += _place(span, width, "-->", paint)
+        labels = [Label(span, diagnostic.label_text), *(label for label in diagnostic.related if label.span.source is span.source)]
+        lines += _snippet(span.source, labels, width, paint, severity)
+        for label in diagnostic.related:
+            if label.span.source is not span.source and label.span.source.text:
+                lines += _place(label.span, width, ":::", paint)
+                lines += _snippet(label.span.source, [label], width, paint, "gutter")
+        call = span.call
+        while call is not None:
+            lines += _place(call, width, ":::", paint)
+            lines += _snippet(call.source, [Label(call, "called here")], width, paint, "gutter")
+            call = call.call
+    else:
+        width = 1
+        if diagnostic.label_text:
+            lines.append(" " * width + paint("gutter", " = ") + diagnostic.label_text)
+    lines += _advice(diagnostic, width, paint)
+    return "\n".join(lines) + "\n"
+
+
+def concise(diagnostic: Diagnostic) -> str:
+    """`path:line:column: error[CODE]: headline: label`."""
+    span = diagnostic.span
+    place = ""
+    if span.source.text or span.end:
+        line, column = span.source.position(span.start)
+        place = f"{span.source.name}:{line}:{column}: "
+    label = f": {diagnostic.label_text}" if diagnostic.label_text else ""
+    return f"{place}{diagnostic.severity}[{diagnostic.code}]: {diagnostic.headline}{label}"
+
+
+def as_json(diagnostic: Diagnostic) -> dict[str, Any]:
+    """A diagnostic as data; lines and columns count from 1, the end is exclusive."""
+    calls = []
+    call = diagnostic.span.call
+    while call is not None:
+        calls.append(_json_place(call))
+        call = call.call
+    return {
+        "code": diagnostic.code,
+        "severity": diagnostic.severity,
+        "message": diagnostic.headline,
+        "label": diagnostic.label_text,
+        **_json_place(diagnostic.span),
+        "notes": diagnostic.note_texts,
+        "help": diagnostic.help_texts,
+        "related": [{"label": label.text, **_json_place(label.span)} for label in diagnostic.related],
+        "calls": calls,
+    }
+
+
+def render_all(diagnostics: Iterable[Diagnostic], style: str, *, colour: bool = False) -> str:
+    """All diagnostics in a style: text or concise."""
+    if style == "concise":
+        return "".join(concise(diagnostic) + "\n" for diagnostic in diagnostics)
+    return "\n".join(render(diagnostic, colour=colour) for diagnostic in diagnostics)
+
+
+def _json_place(span: Span) -> dict[str, Any]:
+    if not (span.source.text or span.end):
+        return {"path": None, "line": None, "column": None, "end_line": None, "end_column": None}
+    line, column = span.source.position(span.start)
+    end_line, end_column = span.source.position(span.end)
+    return {"path": span.source.name, "line": line, "column": column, "end_line": end_line, "end_column": end_column}
+
+
+def _painter(colour: bool) -> Any:
+    return (lambda style, text: f"{_COLOURS[style]}{text}{_RESET}") if colour else (lambda style, text: text)
+
+
+def _gutter_width(diagnostic: Diagnostic) -> int:
+    spans = [diagnostic.span, *(label.span for label in diagnostic.related)]
+    call = diagnostic.span.call
+    while call is not None:
+        spans.append(call)
+        call = call.call
+    return max(len(str(span.source.position(span.start)[0])) for span in spans)
+
+
+def _place(span: Span, width: int, arrow: str, paint: Any) -> list[str]:
+    line, column = span.source.position(span.start)
+    return [" " * width + paint("gutter", arrow) + f" {span.source.name}:{line}:{column}"]
+
+
+def _snippet(source: Source, labels: list[Label], width: int, paint: Any, severity: str) -> list[str]:
+    """The lines that labels stand on, each with its labels below; the first label is the main one."""
+    by_line: dict[int, list[tuple[int, int, str, bool]]] = {}
+    for index, label in enumerate(labels):
+        line, column = source.position(label.span.start)
+        text = source.line(line)
+        length = max(1, min(label.span.end - label.span.start, len(text) - column + 1))
+        by_line.setdefault(line, []).append((column - 1, length, label.text, index == 0))
+    bar = " " * width + paint("gutter", " |")
+    rows = [bar]
+    for line in sorted(by_line):
+        text, marks = _visible(source.line(line), by_line[line])
+        rows.append(paint("gutter", f"{line:>{width}} |") + f" {text}".rstrip())
+        rows += [f"{bar} {row}".rstrip() for row in _label_rows(marks, paint, severity)]
+    return [*rows, bar]
+
+
+def _visible(text: str, marks: list[tuple[int, int, str, bool]]) -> tuple[str, list[tuple[int, int, str, bool]]]:
+    """The line with tabs as spaces, cut if long, and the marks in columns of the terminal."""
+    start = 0
+    if len(text) > MAX_LINE:
+        start = max(0, min(column for column, *_ in marks) - MAX_LINE // 3)
+        text = text[start : start + MAX_LINE]
+    columns = [0]
+    shown = []
+    for character in text:
+        piece = " " * TAB if character == "\t" else character if character.isprintable() else "\N{REPLACEMENT CHARACTER}"
+        shown.append(piece)
+        columns.append(columns[-1] + (TAB if character == "\t" else _width(character)))
+
+    def at(column: int) -> int:
+        return columns[max(0, min(column - start, len(text)))] + max(0, column - start - len(text))
+
+    return "".join(shown), [(at(c), max(1, at(min(c + n, start + len(text))) - at(c)), label, main) for c, n, label, main in marks]
+
+
+def _width(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _label_rows(marks: list[tuple[int, int, str, bool]], paint: Any, severity: str) -> list[str]:
+    """One row of underlines with the text of the rightmost label, then a row for each other label, from right to left."""
+    marks = sorted(marks, key=lambda mark: (mark[0], mark[3]))
+    underline: list[str] = []
+    for column, length, _, main in sorted(marks, key=lambda mark: mark[3]):
+        underline += [" "] * (column + length - len(underline))
+        underline[column : column + length] = ["^" if main else "-"] * length
+    rest, (_, _, last, _) = marks[:-1], marks[-1]
+    rows = ["".join(underline) + (f" {last}" if last else "")]
+    rest = [mark for mark in rest if mark[2]]
+    while rest:
+        column, _, text, _ = rest[-1]
+        stems = [" "] * (column + 1)
+        for mark in rest:
+            stems[mark[0]] = "|"
+        rows.append("".join(stems))
+        rows.append("".join(stems[:column]) + text)
+        rest = rest[:-1]
+    return [_painted(row, paint, severity) for row in rows]
+
+
+def _painted(row: str, paint: Any, severity: str) -> str:
+    stripped = row.lstrip()
+    return row[: len(row) - len(stripped)] + paint(severity if "^" in row else "gutter", stripped)
+
+
+def _advice(diagnostic: Diagnostic, width: int, paint: Any) -> list[str]:
+    rows = []
+    for kind, texts in (("note", diagnostic.note_texts), ("help", diagnostic.help_texts)):
+        for text in texts:
+            first, *more = text.split("\n")
+            rows.append(" " * width + paint("gutter", " = ") + paint("help" if kind == "help" else "bold", kind) + f": {first}")
+            rows += [" " * (width + 3 + len(kind) + 2) + line for line in more]
+    return rows

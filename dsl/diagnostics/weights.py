@@ -1,0 +1,284 @@
+"""Diagnostics of weights and the files they come from (04xx, up to 0429).
+
+Diagnostics of a file have no place in a source; their headlines name the file. `bind` moves them to the declaration of
+the weight that the file was read for.
+"""
+
+from anedsl.diagnostics.base import Error, Warning
+
+
+class WeightError(Error):
+    """A declared weight and the data it was given do not fit.
+
+    `more` tells that other members of the same family have the same problem: a family is reported once.
+    """
+
+    name: str
+    more: str | None = None
+
+
+class MissingWeight(WeightError):
+    """A weight needs numbers: from a file, or from an initialiser in the kernel.
+
+    Data is looked up under the weight's own name. The member `W[2]` of a family is also found under `W_2`, `W2` and `W.2`,
+    or as part 2 of one array `W` that stacks all members along a new first axis. `--map NAME=KEY` gives another key, and
+    `--map "W=layers.{i}.w"` one for each member of a family.
+    """
+
+    code = "ANE0401"
+    title = "weight `{name}` has no data and no initialiser"
+    label = "declared here as `{type}`"
+    notes = ("{more}", "{searched}", "{available}")
+    helps = (
+        "the key `{nearest}` is similar; to use it: `--map {mapping}`",
+        "give it with `--weights FILE`, or an initialiser `= ones`",
+    )
+    type: str
+    searched: str | None = None
+    available: str | None = None
+    nearest: str | None = None
+    mapping: str | None = None
+
+
+class WrongWeightShape(WeightError):
+    """The array in the file has another shape than the declared weight.
+
+    Axes of size 1 may be added or left out, because checkpoints store a vector as `[768]` and a matrix as `[out, in]`; the
+    other axes must have the same sizes in the same order. A square matrix that is stored transposed cannot be noticed.
+    """
+
+    code = "ANE0402"
+    title = "weight `{name}` has another shape in `{file}`"
+    label = "declared as `{expected}`"
+    notes = ("the key `{array}` has the shape {found}", "{rule}", "{more}")
+    helps = ("{advice}",)
+    expected: str
+    found: str
+    file: str
+    array: str
+    rule: str | None = None
+    advice: str | None = None
+
+
+class WrongWeightDType(WeightError):
+    """Numbers may become floats of any size and integers may become floats or other integers.
+
+    Floats never become integers, and booleans are only given for booleans: either would change the values silently.
+    """
+
+    code = "ANE0403"
+    title = "weight `{name}` cannot take {found} numbers"
+    label = "declared as {expected}"
+    notes = ("the key `{array}` of `{file}` holds {found}", "{more}")
+    helps = ("convert the array to {expected} before it is saved, or declare the weight as {suggested}",)
+    expected: str
+    found: str
+    file: str
+    array: str
+    suggested: str | None = None
+
+
+class UnknownMapName(Error):
+    """`--map NAME=KEY` begins with the name of a weight of the kernel; KEY is the name in the file."""
+
+    code = "ANE0404"
+    title = "`--map {mapping}` names no weight of the kernel"
+    notes = ("{available}",)
+    helps = ("did you mean `{nearest}`?", "{advice}")
+    mapping: str
+    available: str | None = None
+    nearest: str | None = None
+    advice: str | None = None
+
+
+class UnknownKey(WeightError):
+    """The key that `--map NAME=KEY` names is in none of the files that were given."""
+
+    code = "ANE0405"
+    title = "no file has the key `{array}`"
+    label = "`{name}` is to be read from it"
+    notes = ("{available}", "{more}")
+    helps = ("did you mean `{nearest}`?",)
+    array: str
+    available: str | None = None
+    nearest: str | None = None
+
+
+class AmbiguousKey(WeightError):
+    """Data for one weight was found twice, in two files or under two spellings of its name."""
+
+    code = "ANE0406"
+    title = "weight `{name}` is found twice"
+    label = "`{first}` and `{second}` both fit"
+    notes = ("`{first}` is in `{file}`, `{second}` in `{other}`", "{more}")
+    helps = ("{advice}",)
+    first: str
+    second: str
+    file: str
+    other: str
+    advice: str | None = None
+
+
+class WeightOutOfRange(WeightError):
+    """An integer of the file does not fit the declared integer type; it would wrap around."""
+
+    code = "ANE0407"
+    title = "weight `{name}` has values that do not fit {expected}"
+    label = "takes {lowest} to {highest}"
+    notes = ("the key `{array}` of `{file}` holds {found} from {smallest} to {largest}", "{more}")
+    expected: str
+    found: str
+    lowest: int
+    highest: int
+    smallest: int
+    largest: int
+    file: str
+    array: str
+
+
+class UnusedArray(Error):
+    """A single `.npy` file has no name inside: it goes to the only weight of the kernel, or to the one called like the file."""
+
+    code = "ANE0408"
+    title = "no weight takes the array in `{file}`"
+    notes = ("the kernel has {weights} weights, and none is called `{array}`",)
+    helps = ("say which weight it is for: `--map {mapping}`",)
+    file: str
+    array: str
+    weights: int
+    mapping: str | None = None
+
+
+class UnreadableFile(Error):
+    """A file of weights or inputs could not be opened or read.
+
+    Only regular files and folders are read: a pipe cannot be read twice, and weights are.
+    """
+
+    code = "ANE0410"
+    title = "cannot read `{file}`: {reason}"
+    helps = ("{advice}",)
+    file: str
+    reason: str
+    advice: str | None = None
+
+
+class UnknownFileKind(Error):
+    """Arrays are read from `.npz` and `.safetensors` files, from one `.npy` file, and from a folder of `.npy` files."""
+
+    code = "ANE0411"
+    title = "`{file}` is no kind of file that arrays are read from"
+    notes = ("arrays are read from `.npz`, `.safetensors` and `.npy` files, and from a folder of `.npy` files",)
+    helps = ("{advice}",)
+    file: str
+    advice: str | None = None
+
+
+class MalformedFile(Error):
+    """A file breaks the rules of its format: it is cut short, damaged, or was not written by a sound program.
+
+    Nothing is guessed from such a file. `.safetensors`: each tensor's byte range must have the size that its type and shape
+    give, and the ranges must cover the data without gap or overlap. `.npy` and the members of `.npz`: header and data must
+    together be as long as the file or the member.
+    """
+
+    code = "ANE0412"
+    title = "`{file}` is damaged: {problem}"
+    notes = ("{detail}",)
+    helps = ("write the file again",)
+    file: str
+    problem: str
+    detail: str | None = None
+
+
+class UnsupportedElements(Error):
+    """Arrays hold floats of 16, 32 or 64 bits, bfloat16 (in `.safetensors`), integers of 8 to 64 bits, or booleans.
+
+    Python objects are never unpickled: that would run code from the file.
+    """
+
+    code = "ANE0413"
+    title = "the array `{array}` in `{file}` holds {found}"
+    notes = ("{reason}",)
+    helps = ("{advice}",)
+    file: str
+    array: str
+    found: str
+    reason: str | None = None
+    advice: str | None = None
+
+
+class UnsupportedMember(Error):
+    """Members of a `.npz` file may be stored plainly or deflated, as `numpy.savez` and `numpy.savez_compressed` do."""
+
+    code = "ANE0414"
+    title = "the member `{member}` of `{file}` is {how}"
+    helps = ("write the file with `numpy.savez` or `numpy.savez_compressed`",)
+    file: str
+    member: str
+    how: str
+
+
+class UnsafeName(Error):
+    """A name may not lead out of the folder or archive it belongs to: not by `..`, an absolute path or a symbolic link."""
+
+    code = "ANE0415"
+    title = "the name `{name}` leads out of `{file}`"
+    notes = ("{reason}",)
+    helps = ("{advice}",)
+    name: str
+    file: str
+    reason: str | None = None
+    advice: str | None = None
+
+
+class FileChanged(Error):
+    """A file was written to after its header was read, so the numbers in it may no longer be what the header says."""
+
+    code = "ANE0416"
+    title = "`{file}` changed while it was being read"
+    helps = ("run the command again when nothing writes to the file",)
+    file: str
+
+
+class TooLarge(Error):
+    """Arrays that are loaded as a whole, such as the inputs of `anedsl run`, may take 8 GiB together."""
+
+    code = "ANE0417"
+    title = "the arrays in `{file}` need {bytes} bytes of memory"
+    notes = ("{reason}",)
+    file: str
+    bytes: int
+    reason: str | None = None
+
+
+class WeightOverflow(Warning):
+    """Values of a weight are too large for its element type and became infinite.
+
+    fp16 ends at 65504. An infinity in a weight makes results infinite or NaN.
+    """
+
+    code = "ANE0420"
+    title = "weight `{name}` does not fit {dtype}"
+    label = "values that become infinite: {count}; largest magnitude: {largest}"
+    helps = ("scale the weight down and multiply the result, or declare it fp32 if the target allows it",)
+    name: str
+    count: int
+    largest: float
+    dtype: str = "fp16"
+
+
+class WeightUnderflow(Warning):
+    """Values of a weight are not zero, but too small for its element type, and became zero.
+
+    The smallest fp16 number is 2^-24, about 6e-8.
+    """
+
+    code = "ANE0421"
+    title = "weight `{name}` loses small values in {dtype}"
+    label = "values that become zero: {count}; smallest magnitude: {smallest}"
+    helps = ("scale the weight up and divide the result",)
+    name: str
+    count: int
+    smallest: float
+    dtype: str = "fp16"
