@@ -1,0 +1,122 @@
+"""The record of an op: everything the compiler knows about it, in one place.
+
+An op carries MIL's name; its operands and attributes carry MIL's parameter names. An operand is a tensor, possibly one
+known only at run time. An attribute is known at compile time and takes part in the type rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from anedsl.types import BOOL, FP16, FP32, INT8, INT16, INT32, UINT8, UINT16, DType, TensorType
+
+if TYPE_CHECKING:
+    from anedsl.ops.call import Call
+
+Array = np.ndarray[Any, np.dtype[Any]]
+AttributeValue = Any  # int, float, bool, str, DType, or a tuple of these
+Types = TensorType | tuple[TensorType, ...]
+
+
+class Domain(NamedTuple):
+    """Element types an operand takes. All operands of one domain share one element type."""
+
+    name: str
+    dtypes: tuple[DType, ...]
+
+    def __str__(self) -> str:
+        names = [dtype.name for dtype in self.dtypes]
+        return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+FLOAT = Domain("T", (FP16, FP32))
+NUMBER = Domain("T", (FP16, FP32, INT32))
+ANY = Domain("T", (FP16, FP32, INT32, BOOL, INT8, UINT8, INT16, UINT16))
+BOOLS = Domain("B", (BOOL,))
+INDEX = Domain("I", (INT32, INT16, UINT16, INT8, UINT8))
+
+
+class Operand(NamedTuple):
+    """A tensor that an op takes."""
+
+    name: str
+    domain: Domain
+    doc: str = ""
+    optional: bool = False
+    variadic: bool = False  # several tensors: `values = (a, b)`
+    const: bool = False  # MIL wants a compile-time tensor here
+
+
+class _Required:
+    def __repr__(self) -> str:
+        return "required"
+
+
+REQUIRED = _Required()
+
+
+class Attribute(NamedTuple):
+    """A compile-time value that an op takes.
+
+    `kind` is int, ints, float, floats, bool, bools, string or dtype. `default` is a value, REQUIRED, None (left out of
+    the MIL text), or a function of the call, for defaults that depend on a shape. A float follows the element type of
+    the operand in `domain`, or is fp32 where there is none; an int is int32, or the one type in `domain`. `since` is the first opset that has the attribute.
+    """
+
+    name: str
+    kind: str
+    default: AttributeValue = REQUIRED
+    doc: str = ""
+    choices: tuple[str, ...] = ()
+    domain: Domain | None = None
+    since: str = "ios15"
+
+
+def flops_per_element(call: Call, results: Sequence[TensorType]) -> int:
+    """One operation for each element of the first result."""
+    return results[0].size
+
+
+def no_flops(call: Call, results: Sequence[TensorType]) -> int:
+    """Only moves data."""
+    return 0
+
+
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
+class Op:
+    """One op.
+
+    - `infer(call)` is the type rule: the result type, or a tuple of them; it reports what is wrong with `call.fail`.
+    - `reference(*operands, **attributes)` computes the op in numpy, in the floating type of its operands (float64 or
+      float32), without rounding to fp16 inside. Operands come in the record's order; an absent optional one is None; a
+      variadic one is a tuple. Integers are int32 arrays, booleans bool arrays.
+    - `flops(call, results)` counts arithmetic operations, a multiply-add as two.
+    - `since` is the first opset that has the op, in this form.
+    - `constexpr` says that the op stays in the program where all its operands are consts: Core ML computes it when it
+      loads the program, and the file holds the small operands instead of the large result.
+    """
+
+    name: str
+    doc: str
+    operands: tuple[Operand, ...]
+    infer: Callable[[Call], Types]
+    reference: Callable[..., Any]
+    attributes: tuple[Attribute, ...] = ()
+    flops: Callable[[Call, Sequence[TensorType]], int] = flops_per_element
+    since: str = "ios15"
+    example: str = ""
+    family: str = ""
+    constexpr: bool = False
+    operand_index: Mapping[str, Operand] = field(init=False)
+    attribute_index: Mapping[str, Attribute] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "operand_index", {operand.name: operand for operand in self.operands})
+        object.__setattr__(self, "attribute_index", {attribute.name: attribute for attribute in self.attributes})
+
+    def __repr__(self) -> str:
+        return f"Op({self.name})"
