@@ -1,0 +1,145 @@
+"""Compile-time arithmetic: Python's, within limits."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from anedsl.diagnostics import Failure
+from anedsl.diagnostics.base import Diagnostic
+from anedsl.elaborate.values import ConstTensor, describe, is_number
+from anedsl.source import Span
+from anedsl.types import DType
+
+MAX_BITS = 4096
+"""How large an integer may grow between operations."""
+MAX_CONST_ELEMENTS = 2**27
+"""The most elements of a compile-time tensor: 1 GB in float64."""
+MAX_SEQUENCE = 1_000_000
+
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv, "%": operator.mod,
+    "**": operator.pow, "@": operator.matmul, "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
+    ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+
+
+def binary(symbol: str, left: Any, right: Any, span: Span) -> Any:
+    """The result of an operator on two compile-time values; a 0217 or 0218 diagnostic at `span` where there is none."""
+    if isinstance(left, ConstTensor) or isinstance(right, ConstTensor):
+        return _tensors(symbol, left, right, span)
+    if is_number(left) and is_number(right):
+        return _numbers(symbol, left, right, span)
+    if symbol in ("==", "!=") and type(left) is type(right) and isinstance(left, (bool, str, DType, tuple)):
+        return OPERATORS[symbol](left, right)
+    if symbol == "+" and isinstance(left, str) and isinstance(right, str) and len(left) + len(right) <= MAX_SEQUENCE:
+        return left + right
+    if symbol == "+" and isinstance(left, tuple) and isinstance(right, tuple) and len(left) + len(right) <= MAX_SEQUENCE:
+        return left + right
+    raise _invalid(span, f"`{symbol}` does not apply to {describe(left)} and {describe(right)}")
+
+
+def _numbers(symbol: str, left: Any, right: Any, span: Span) -> Any:
+    if symbol == "@":
+        raise _invalid(span, "`@` multiplies matrices, not numbers", advice="write `*`")
+    if isinstance(left, int) and isinstance(right, int):
+        _check_growth(symbol, left, right, span)
+    try:
+        result = OPERATORS[symbol](left, right)
+    except ZeroDivisionError:
+        raise _invalid(span, "division by zero") from None
+    except OverflowError:
+        raise _invalid(span, "the result is too large for a number") from None
+    if isinstance(result, complex):
+        raise _invalid(span, f"{left} ** {right} is not a real number")
+    return result
+
+
+def _check_growth(symbol: str, left: int, right: int, span: Span) -> None:
+    """Refuses a product or power that would not fit `MAX_BITS`, before it is computed."""
+    bits = 0
+    if symbol == "*":
+        bits = left.bit_length() + right.bit_length()
+    elif symbol == "**" and right > 0 and abs(left) > 1:
+        bits = left.bit_length() * right
+    elif symbol == "**" and right < 0 and left != 0:
+        bits = max(left.bit_length() - MAX_BITS, 0)
+    if bits > MAX_BITS:
+        from anedsl.diagnostics.names import IntegerTooLarge
+
+        raise Failure(IntegerTooLarge(span=span, detail=f"the result has up to {bits} bits; the limit is {MAX_BITS}"))
+
+
+def _tensors(symbol: str, left: Any, right: Any, span: Span) -> ConstTensor:
+    a, b = _array(left, span, symbol), _array(right, span, symbol)
+    # Divisions and negative powers leave the integers, as in Python.
+    if symbol == "**" and a.dtype.kind in "iu" and b.dtype.kind in "iu" and (b < 0).any():
+        a = a.astype(np.float64)
+    try:
+        shape = np.broadcast_shapes(a.shape, b.shape) if symbol != "@" else ()
+        check_size(shape, span)
+        with np.errstate(all="ignore"):
+            return ConstTensor(np.asarray(OPERATORS[symbol](a, b)))
+    except (ValueError, TypeError):
+        raise _invalid(span, f"shapes {list(a.shape)} and {list(b.shape)} do not fit `{symbol}`") from None
+
+
+def _array(value: Any, span: Span, symbol: str) -> Any:
+    if isinstance(value, ConstTensor):
+        return value.array
+    if isinstance(value, (bool, int, float)):
+        return number_array(value, span)
+    raise _invalid(span, f"`{symbol}` does not apply to a compile-time tensor and {describe(value)}")
+
+
+def number_array(value: bool | int | float, span: Span) -> Any:
+    """A number as an array of rank 0 in bool, int64 or float64."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        check_integer(value, span)
+    return np.asarray(value, dtype=np.bool_ if isinstance(value, bool) else np.int64 if isinstance(value, int) else np.float64)
+
+
+def check_integer(value: int, span: Span, bits: int = 64) -> int:
+    """The integer, if it fits `bits` as a signed number."""
+    if not -(1 << (bits - 1)) <= value < (1 << (bits - 1)):
+        from anedsl.diagnostics.names import IntegerTooLarge
+
+        raise Failure(IntegerTooLarge(span=span, detail=f"needs {value.bit_length() + 1} bits; the limit here is {bits}"))
+    return value
+
+
+def finite(value: int | float, span: Span) -> float:
+    """The number as a float, if it has a finite one."""
+    try:
+        return float(value)
+    except OverflowError:
+        raise _invalid(span, "the number is too large") from None
+
+
+def check_size(shape: tuple[int, ...], span: Span) -> None:
+    """Refuses a compile-time tensor that would not fit in memory, before it is made."""
+    count = 1
+    for dim in shape:
+        count *= dim
+    if count > MAX_CONST_ELEMENTS:
+        from anedsl.diagnostics.shapes import TensorTooLarge
+
+        raise Failure(TensorTooLarge(span=span, type=str(list(shape)), count=count, limit=MAX_CONST_ELEMENTS))
+
+
+def negative(value: Any, span: Span) -> Any:
+    if isinstance(value, ConstTensor):
+        return ConstTensor(-value.array) if value.array.dtype != np.bool_ else binary("-", 0, value, span)
+    if is_number(value):
+        return -value
+    raise _invalid(span, f"`-` does not apply to {describe(value)}")
+
+
+def _invalid(span: Span, problem: str, advice: str | None = None) -> Failure:
+    from anedsl.diagnostics.names import InvalidOperation
+
+    diagnostic: Diagnostic = InvalidOperation(span=span, problem=problem, advice=advice)
+    return Failure(diagnostic)

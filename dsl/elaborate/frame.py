@@ -1,0 +1,87 @@
+"""Where an expression is evaluated: the names it sees, and the kernel it adds to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from anedsl.diagnostics import Failure, Sink
+from anedsl.elaborate.builder import GraphBuilder
+from anedsl.elaborate.scope import Scope
+from anedsl.source import Span
+from anedsl.syntax.tokens import MAX_NESTING
+
+if TYPE_CHECKING:
+    from anedsl.elaborate.declarations import Declarations
+    from anedsl.elaborate.modules import LoadedModule
+
+MAX_STATEMENTS = 1_000_000
+
+
+class Elaboration:
+    """One kernel while it is elaborated: its graph, its problems, and what it may still spend."""
+
+    def __init__(self, sink: Sink) -> None:
+        self.builder = GraphBuilder()
+        self.sink = sink
+        self.statements = 0
+        self.depth = 0
+
+    def enter(self, span: Span) -> None:
+        """One level deeper in an expression, a block or a call."""
+        self.depth += 1
+        if self.depth > MAX_NESTING:
+            from anedsl.diagnostics.syntax import NestedTooDeep
+
+            raise Failure(NestedTooDeep(span=span, limit=MAX_NESTING))
+
+    def leave(self) -> None:
+        self.depth -= 1
+
+    def count_statement(self, span: Span) -> None:
+        self.statements += 1
+        if self.statements > MAX_STATEMENTS:
+            from anedsl.diagnostics.names import ProgramTooLarge
+
+            raise Failure(ProgramTooLarge(span=span, limit=MAX_STATEMENTS, what="compile-time statements"))
+
+
+class Frame:
+    """A scope with its surroundings. `call` is the place that called the function this frame belongs to."""
+
+    __slots__ = ("call", "callers", "declarations", "elaboration", "module", "scope")
+
+    def __init__(
+        self,
+        elaboration: Elaboration,
+        module: LoadedModule,
+        scope: Scope,
+        *,
+        call: Span | None = None,
+        callers: tuple[str, ...] = (),
+        declarations: Declarations | None = None,
+    ) -> None:
+        self.elaboration = elaboration
+        self.module = module
+        self.scope = scope
+        self.call = call
+        self.callers = callers
+        self.declarations = declarations
+
+    @property
+    def builder(self) -> GraphBuilder:
+        return self.elaboration.builder
+
+    def turn(self) -> Frame:
+        """A frame for one turn of a loop."""
+        return Frame(
+            self.elaboration,
+            self.module,
+            Scope(self.scope),
+            call=self.call,
+            callers=self.callers,
+            declarations=self.declarations,
+        )
+
+    def at(self, span: Span) -> Span:
+        """A place in this frame's text, with the call it was inlined at."""
+        return span if self.call is None else span._replace(call=self.call)

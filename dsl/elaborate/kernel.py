@@ -1,0 +1,158 @@
+"""From the tree of a kernel to its typed graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from anedsl.diagnostics import Failure, Sink, nearest
+from anedsl.elaborate import arithmetic, declarations
+from anedsl.elaborate.expressions import evaluate
+from anedsl.elaborate.frame import Elaboration, Frame
+from anedsl.elaborate.functions import define
+from anedsl.elaborate.modules import LoadedModule
+from anedsl.elaborate.scope import Scope
+from anedsl.elaborate.statements import execute_block
+from anedsl.elaborate.values import POISON, describe, is_integer, is_number, is_tensor
+from anedsl.graph import Graph
+from anedsl.source import Source, Span
+from anedsl.syntax import tree
+
+
+def elaborate(module: LoadedModule, name: str, parameters: Mapping[str, Any], sink: Sink) -> Graph:
+    """The graph of a kernel. `parameters` override its defaults: numbers, booleans, strings or lists.
+
+    Warnings and errors go to `sink`; raises `Failure` where there is an error.
+    """
+    kernel = module.kernels[name]
+    if isinstance(kernel, tree.Derived):
+        from anedsl.diagnostics.names import NotYet
+
+        sink.add(NotYet(span=kernel.value.span, form="a derived kernel (`grad`)", advice="write the backward kernel by hand"))
+        raise Failure(*sink.diagnostics)
+    elaboration = Elaboration(sink)
+    declared = declarations.Declarations()
+    frame = Frame(elaboration, module, Scope(), declarations=declared)
+    try:
+        values = _bind_parameters(kernel, parameters, frame)
+        execute_block(kernel.body, frame)
+        outputs = declarations.outputs(declared, frame)
+        if not declared.outputs and not sink.errors:
+            from anedsl.diagnostics.names import OutputUndefined
+
+            sink.add(OutputUndefined(span=kernel.name.span, name="y"))
+        input_packs, output_packs = ([], []) if sink.errors else declarations.packs(declared, outputs)
+    except Failure as failure:
+        for diagnostic in failure.diagnostics:
+            sink.add(diagnostic)
+        raise Failure(*sink.diagnostics) from None
+    sink.raise_errors()
+    graph = Graph(
+        name,
+        tuple(declared.inputs.values()),
+        tuple(outputs.values()),
+        tuple(elaboration.builder.nodes),
+        tuple(input_packs),
+        tuple(output_packs),
+        values,
+        kernel.doc,
+        kernel.name.span,
+    )
+    _warn_unused(graph, declared, frame)
+    return graph
+
+
+def _bind_parameters(kernel: tree.Kernel, given: Mapping[str, Any], frame: Frame) -> dict[str, Any]:
+    """Defaults in order, each of which may use those before it; overridden by what is given."""
+    values: dict[str, Any] = {}
+    sink = frame.elaboration.sink
+    names = [parameter.name.text for parameter in kernel.parameters]
+    for name in given:
+        if name not in names:
+            from anedsl.diagnostics.names import UnknownParameter
+
+            known = ", ".join(f"`{n}`" for n in names) or None
+            span = kernel.name.span
+            sink.add(UnknownParameter(span=span, name=name, kernel=kernel.name.text, nearest=nearest(name, names), known=known))
+    for parameter in kernel.parameters:
+        name = parameter.name.text
+        try:
+            value = _parameter(kernel, parameter, given, frame)
+        except Failure as failure:
+            for diagnostic in failure.diagnostics:
+                sink.add(diagnostic)
+            value = POISON
+        define(frame.scope, name, value, parameter.name.span, "parameter")
+        values[name] = value
+    return values
+
+
+def _parameter(kernel: tree.Kernel, parameter: tree.Parameter, given: Mapping[str, Any], frame: Frame) -> Any:
+    name = parameter.name.text
+    if name in given:
+        value = given[name]
+        span = parameter.name.span
+        if parameter.default is not None:
+            _check_same_kind(name, value, evaluate(parameter.default, frame), span)
+    elif parameter.default is None:
+        from anedsl.diagnostics.names import MissingParameter
+
+        raise Failure(MissingParameter(span=parameter.name.span, name=name, kernel=kernel.name.text))
+    else:
+        value, span = evaluate(parameter.default, frame), parameter.default.span
+    if is_tensor(value):
+        from anedsl.elaborate.calls import wrong_kind
+
+        raise wrong_kind(span, "a number, boolean or string", value, use="the value of a parameter")
+    if is_integer(value):
+        arithmetic.check_integer(value, span)
+    return value
+
+
+def _check_same_kind(name: str, value: Any, default: Any, span: Span) -> None:
+    """`-D` may not turn a number into a string, or the like."""
+    if type(value) is type(default) or (is_number(value) and is_number(default)):
+        if isinstance(default, int) and isinstance(value, float) and not value.is_integer():
+            from anedsl.elaborate.calls import wrong_kind
+
+            raise wrong_kind(span, "an integer", value, use=f"`-D {name}=...`")
+        return
+    from anedsl.elaborate.calls import wrong_kind
+
+    raise wrong_kind(span, f"a value like {describe(default)}", value, use=f"`-D {name}=...`")
+
+
+def parse_override(name: str, text: str) -> Any:
+    """The value of `-D NAME=TEXT`: a number, boolean, string or list; a bare word is a string."""
+    from anedsl.elaborate.modules import LoadedModule
+    from anedsl.syntax.parse import parse_expression
+
+    source = Source(f"-D {name}", text)
+    try:
+        expression = parse_expression(source)
+        module = LoadedModule(tree.Module(source, (), (), ()))
+        value = evaluate(expression, Frame(Elaboration(Sink()), module, Scope()))
+    except Failure:
+        if text.replace("_", "a").replace("-", "a").isalnum() and not text[:1].isdigit():
+            return text
+        raise
+    if isinstance(value, (bool, int, float, str, tuple)):
+        return value
+    return text
+
+
+def _warn_unused(graph: Graph, declared: declarations.Declarations, frame: Frame) -> None:
+    """Inputs and weights no output depends on; equations nobody reads."""
+    from anedsl.diagnostics.names import UnusedInput, UnusedName
+
+    sink = frame.elaboration.sink
+    used = frame.builder.used_values([port.value for port in graph.outputs])
+    for port in graph.inputs:
+        if port.value not in used:
+            sink.add(UnusedInput(span=port.span, kind="input", name=port.name))
+    for name, span, members in declared.weights:
+        if not any(member in used for member in members):
+            sink.add(UnusedInput(span=span, kind="weight", name=name))
+    for name, binding in frame.scope.names.items():
+        if binding.kind == "value" and not binding.used and not name.startswith("_"):
+            sink.add(UnusedName(span=binding.span, name=name))

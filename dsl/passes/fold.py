@@ -1,0 +1,86 @@
+"""Constant folding: what depends on consts only is computed at compile time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from anedsl.data import Array, ArrayData, Data, DerivedData, FillData
+from anedsl.graph import CONST, Graph, Node, Value, make_const
+from anedsl.ops.record import no_flops
+from anedsl.passes.rewriter import Rewriter
+
+EAGER = 1024
+"""Results of at most so many elements are computed at once, so that other passes see their numbers."""
+LARGEST = 2**27
+"""A folded tensor may have so many elements; larger ones are left to the program."""
+
+
+def fold_constants(graph: Graph) -> Graph:
+    """Replaces ops on consts by consts.
+
+        w: const                               wt: const  # the transposed weight
+        wt = transpose(w, [1, 0, 2, 3])  ->    y = conv(x, wt)
+        y = conv(x, wt)
+
+    Large results are computed only when they are emitted, one at a time. The arithmetic is float64, without rounding
+    between ops: a folded weight is rounded once.
+    """
+    rewriter = Rewriter(graph)
+    for node in graph.nodes:
+        values = node.values
+        producers = [rewriter.producers.get(rewriter.now(value)) for value in values]
+        if (
+            node.op is CONST
+            or not values
+            or not all(p is not None and p.op is CONST for p in producers)
+            or any(result.type.size > LARGEST for result in node.results)
+        ):
+            rewriter.keep(node)
+        else:
+            _fold(node, rewriter)
+    return rewriter.finish()
+
+
+def _fold(node: Node, rewriter: Rewriter) -> None:
+    data = {value: rewriter.producers[rewriter.now(value)].attributes["val"] for value in node.values}
+    eager = all(isinstance(d, (ArrayData, FillData)) for d in data.values()) and all(r.type.size <= EAGER for r in node.results)
+    for index, result in enumerate(node.results):
+
+        def compute(index: int = index, shape: tuple[int, ...] = result.type.shape) -> Array:
+            return evaluate(node, data)[index].reshape(shape)
+
+        folded: Data = ArrayData(compute()) if eager else DerivedData(result.type.shape, compute)
+        const = make_const(folded, result.type, name=result.name or _derived_name(node), span=node.span)
+        rewriter.replace(result, rewriter.add(const))
+
+
+def _derived_name(node: Node) -> str:
+    """`wo_transpose` for a transposed weight `wo`."""
+    named = [value.name for value in node.values if value.name]
+    return f"{named[0]}_{node.op.name}" if len(named) == 1 else ""
+
+
+def evaluate(node: Node, data: dict[Value, Data]) -> tuple[Array, ...]:
+    """The results of a node on the numbers of its operands; an op that only moves data keeps their type."""
+    moves = node.op.flops is no_flops
+    ordered: list[Any] = []
+    for operand in node.op.operands:
+        given = node.operands.get(operand.name)
+        if isinstance(given, tuple):
+            ordered.append(tuple(_load(data[value], value, moves) for value in given))
+        else:
+            ordered.append(None if given is None else _load(data[given], given, moves))
+    with np.errstate(all="ignore"):
+        results = node.op.reference(*ordered, **node.attributes)
+    return results if isinstance(results, tuple) else (np.asarray(results),)
+
+
+def _load(data: Data, value: Value, moves: bool) -> Array:
+    array = data.load()
+    if moves:
+        return array
+    dtype = value.type.dtype
+    # Integers are computed in int32, as the program would.
+    return array.astype(np.float64 if dtype.is_float else np.bool_ if dtype.kind == "bool" else np.int32, copy=False)

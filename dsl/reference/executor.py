@@ -1,0 +1,79 @@
+"""Runs a graph in numpy, on any machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from anedsl.graph import CONST, Graph, Node, Value
+from anedsl.reference.numerics import Numerics
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def execute(
+    graph: Graph,
+    inputs: Mapping[str, Array],
+    numerics: str = "fp16",
+    observe: Callable[[Node, tuple[Array, ...]], None] | None = None,
+) -> dict[str, Array]:
+    """The outputs of a kernel by name.
+
+    `inputs` holds an array of the declared shape for every input port. Outputs are float64 in fp64, float32 in fp32, and
+    of their own element type in fp16. `observe` is called with every node and its results as they are held.
+    """
+    rounding = Numerics(numerics)
+    environment: dict[Value, Array] = {}
+    for port in graph.inputs:
+        environment[port.value] = rounding.held(np.asarray(inputs[port.name]), port.value.type.dtype)
+    last = _last_uses(graph)
+    for position, node in enumerate(graph.nodes):
+        results = _constant(node, rounding) if node.op is CONST else _compute(node, environment, rounding)
+        if observe is not None:
+            observe(node, results)
+        environment.update(zip(node.results, results, strict=True))
+        for value in last.get(position, ()):
+            del environment[value]
+    return {port.name: rounding.result(environment[port.value], port.value.type.dtype) for port in graph.outputs}
+
+
+def _last_uses(graph: Graph) -> dict[int, list[Value]]:
+    """The values that are not needed any more after each node: memory holds what is alive only."""
+    position: dict[Value, int] = {}
+    for index, node in enumerate(graph.nodes):
+        for value in (*node.values, *node.results):
+            position[value] = index
+    for port in graph.outputs:
+        position.pop(port.value, None)
+    found: dict[int, list[Value]] = {}
+    for value, index in position.items():
+        found.setdefault(index, []).append(value)
+    return found
+
+
+def _constant(node: Node, rounding: Numerics) -> tuple[Array, ...]:
+    type = node.result.type
+    return (rounding.held(node.attributes["val"].load().reshape(type.shape), type.dtype),)
+
+
+def _compute(node: Node, environment: Mapping[Value, Array], rounding: Numerics) -> tuple[Array, ...]:
+    ordered: list[Any] = []
+    dtypes = {}
+    for operand in node.op.operands:
+        given = node.operands.get(operand.name)
+        if given is None:
+            ordered.append(None)
+        elif isinstance(given, tuple):
+            ordered.append(tuple(environment[value] for value in given))
+            dtypes[operand.name] = given[0].type.dtype
+        else:
+            ordered.append(environment[given])
+            dtypes[operand.name] = given.type.dtype
+    attributes = rounding.attributes(node.op, node.attributes, dtypes)
+    with np.errstate(all="ignore"):
+        results = node.op.reference(*ordered, **attributes)
+        if not isinstance(results, tuple):
+            results = (results,)
+        return tuple(rounding.held(np.asarray(r), value.type.dtype) for r, value in zip(results, node.results, strict=True))

@@ -1,0 +1,62 @@
+"""How the reference executor rounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from anedsl.half import round_to_half
+from anedsl.ops.record import Op
+from anedsl.types import FP16, DType
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+NAMES = ("fp16", "fp32", "fp64")
+
+
+class Numerics:
+    """One way to compute.
+
+    `fp64` holds every float in float64 and rounds nothing. `fp32` holds every float in float32. `fp16` computes each op in
+    float32 and rounds its result to the result's own element type, as IEEE does; a float16 is held as the float32 of the
+    same value.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.float = np.dtype(np.float64 if name == "fp64" else np.float32)
+
+    def held(self, array: Array, dtype: DType) -> Array:
+        """Numbers as they are held between ops: rounded to the element type where these numerics round."""
+        if not dtype.is_float:
+            # Integers of every width are held in int32; MIL has no wider ones.
+            return array.astype(np.bool_ if dtype.kind == "bool" else np.int32, copy=False)
+        if self.name == "fp16" and dtype is FP16 and array.dtype == np.float64:
+            # Once from float64 to float16: by way of float32 it would be rounded twice.
+            with np.errstate(over="ignore"):
+                return array.astype(np.float16).astype(np.float32)
+        array = array.astype(self.float, copy=False)
+        return round_to_half(array) if self.name == "fp16" and dtype is FP16 else array
+
+    def result(self, array: Array, dtype: DType) -> Array:
+        """Numbers as they are given to the caller: float64 in fp64, float32 in fp32, the element type itself in fp16."""
+        if not dtype.is_float or self.name == "fp16":
+            with np.errstate(over="ignore"):
+                return array.astype(dtype.numpy)
+        return array.astype(self.float, copy=False)
+
+    def attributes(self, op: Op, attributes: Any, operands: dict[str, DType]) -> dict[str, Any]:
+        """Attributes that have the element type of an operand are rounded to it."""
+        if self.name == "fp64":
+            return dict(attributes)
+        rounded = dict(attributes)
+        for attribute in op.attributes:
+            if attribute.domain is None or attribute.kind != "float" or attribute.name not in rounded:
+                continue
+            dtype = next((d for name, d in operands.items() if op.operand_index[name].domain.name == attribute.domain.name), None)
+            if dtype is not None and dtype.is_float:
+                with np.errstate(over="ignore"):
+                    exact = np.float16 if self.name == "fp16" and dtype is FP16 else np.float32
+                    rounded[attribute.name] = float(exact(rounded[attribute.name]))
+        return rounded
