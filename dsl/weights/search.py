@@ -1,0 +1,208 @@
+"""The search for the keys of weights in several sources."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from anedsl.data import Data
+from anedsl.diagnostics import Diagnostic, Failure, nearest
+from anedsl.weights.binding import Declared, split_name
+from anedsl.weights.entry import Source, shown
+from anedsl.weights.fitting import dtype_problem, range_problem, shape_problem
+from anedsl.weights.names import check_name
+from anedsl.weights.stored import window
+
+MAX_COMPARED = 5000
+"""How many keys are compared with a name that was not found; difflib takes about 10 us for each."""
+
+
+class Hit(NamedTuple):
+    """An array that is the data of a weight, or of the whole family if `stacked`."""
+
+    source: Source
+    key: str
+    stacked: bool = False
+
+
+class Search:
+    """The keys of all sources, and the weights that are looked for."""
+
+    def __init__(self, declared: Sequence[Declared], sources: Sequence[Source], mapping: Mapping[str, str]) -> None:
+        self.sources = sources
+        self.mapping = mapping
+        self.names = {weight.name for weight in declared}
+        self.families: dict[str, int] = {}
+        for weight in declared:
+            family, index = split_name(weight.name)
+            if index is not None:
+                self.families[family] = max(self.families.get(family, 0), index + 1, weight.members or 0)
+        self.holders: dict[str, list[Source]] = {}
+        for source in sources:
+            keys = source.keys()
+            for key in keys:
+                self.holders.setdefault(key, []).append(source)
+        self.taken: list[Source] = []
+
+    def data(self, weight: Declared) -> Data | None:
+        """A weight's data, or None where its initialiser is to be used. Raises what is wrong with it."""
+        check_name(weight.name, "the folder of weights")
+        hit = self._located(weight)
+        if hit is None:
+            if weight.has_default:
+                return None
+            raise Failure(self._missing(weight))
+        self.taken.append(hit.source)
+        entry = hit.source.entry(hit.key)
+        name, type, span = weight.name, weight.type, weight.span
+        family, index = split_name(name)
+        stack = self.families[family] if hit.stacked else None
+        problems = [
+            shape_problem(name, type, span, entry, hit.source.name, stack),
+            dtype_problem(name, type, span, entry, hit.source.name),
+        ]
+        found = [problem for problem in problems if problem is not None]
+        if found:
+            raise Failure(*found)
+        start = (index or 0) * math.prod(type.shape) if hit.stacked else 0
+        data = hit.source.data(hit.key)
+        if data.shape != type.shape:
+            data = window(data, start, type.shape)
+        outside = range_problem(name, type, span, entry, hit.source.name, data)
+        if outside is not None:
+            raise Failure(outside)
+        return data
+
+    def unknown_names(self) -> list[Diagnostic]:
+        """ANE0404 for each name of the mapping that is neither a weight nor a family."""
+        from anedsl.diagnostics.weights import UnknownMapName
+
+        known = sorted(self.names | self.families.keys())
+        return [
+            UnknownMapName(
+                mapping=_mapping(name, key),
+                available=f"its weights are {_listed(known)}" if known else "the kernel has no weights",
+                nearest=nearest(name, known),
+                advice=f"write NAME=KEY the other way round: `--map {_mapping(key, name)}`" if key in known else None,
+            )
+            for name, key in self.mapping.items()
+            if name not in self.names and name not in self.families
+        ]
+
+    def unused_arrays(self) -> list[Diagnostic]:
+        """ANE0408 for each lone array that no weight takes."""
+        from anedsl.diagnostics.weights import UnusedArray
+
+        if not self.names:
+            return []
+        names = sorted(self.names)
+        problems: list[Diagnostic] = []
+        for source in self.sources:
+            if source.lone and source not in self.taken:
+                key = source.keys()[0]
+                mapping = _mapping(nearest(key, names) or names[0], key)
+                problems.append(UnusedArray(file=source.name, array=shown(key), weights=len(names), mapping=mapping))
+        return problems
+
+    def _located(self, weight: Declared) -> Hit | None:
+        name = weight.name
+        family, index = split_name(name)
+        if name in self.mapping:
+            return self._mapped(weight, self.mapping[name], stacked=False)
+        if index is not None and family in self.mapping:
+            key = self.mapping[family]
+            each = "{i}" in key
+            return self._mapped(weight, key.replace("{i}", str(index)), stacked=not each)
+        for keys, stacked in ((self._spellings(name), False), ([family] if index is not None else [], True)):
+            hits = [Hit(source, key, stacked) for key in keys for source in self.holders.get(key, [])]
+            if hits:
+                return self._only(weight, hits)
+        if len(self.names) == 1 and len(self.sources) == 1 and self.sources[0].lone:
+            return Hit(self.sources[0], self.sources[0].keys()[0])
+        return None
+
+    def _mapped(self, weight: Declared, key: str, *, stacked: bool) -> Hit:
+        sources = self.holders.get(key)
+        if sources:
+            return self._only(weight, [Hit(source, key, stacked) for source in sources])
+        from anedsl.diagnostics.weights import UnknownKey
+
+        similar = self._similar(key)
+        raise Failure(
+            UnknownKey(
+                span=weight.span,
+                name=weight.name,
+                array=shown(key),
+                available=self._available() or "no file of weights was given",
+                nearest=shown(similar) if similar else None,
+            )
+        )
+
+    def _only(self, weight: Declared, hits: list[Hit]) -> Hit:
+        """The one hit there is; two are a question that only the author can answer."""
+        if len(hits) == 1:
+            return hits[0]
+        from anedsl.diagnostics.weights import AmbiguousKey
+
+        first, second = hits[:2]
+        same = first.key == second.key
+        raise Failure(
+            AmbiguousKey(
+                span=weight.span,
+                name=weight.name,
+                first=shown(first.key),
+                second=shown(second.key),
+                file=first.source.name,
+                other=second.source.name,
+                advice="give only one of the files"
+                if same
+                else f"say which one is meant: `--map {_mapping(weight.name, first.key)}`",
+            )
+        )
+
+    def _spellings(self, name: str) -> list[str]:
+        """The keys a weight is found under; a key that is another weight's own name is that one's."""
+        family, index = split_name(name)
+        if index is None:
+            return [name]
+        others = [f"{family}_{index}", f"{family}{index}", f"{family}.{index}"]
+        return [name, *(key for key in others if key not in self.names)]
+
+    def _missing(self, weight: Declared) -> Diagnostic:
+        from anedsl.diagnostics.weights import MissingWeight
+
+        family, index = split_name(weight.name)
+        similar = self._similar(weight.name)
+        tried = [*self._spellings(weight.name), *([family] if index is not None else [])]
+        return MissingWeight(
+            span=weight.span,
+            name=weight.name,
+            type=str(weight.type),
+            searched=f"looked for {_listed(tried)}" if index is not None and self.sources else None,
+            available=self._available(),
+            nearest=shown(similar) if similar else None,
+            mapping=_mapping(weight.name, similar) if similar else None,
+        )
+
+    def _similar(self, name: str) -> str | None:
+        return nearest(name, [key for key in self.holders if len(key) <= 200][:MAX_COMPARED])
+
+    def _available(self) -> str | None:
+        if not self.sources:
+            return None
+        files = ", ".join(f"`{source.name}`" for source in self.sources[:3])
+        holds = "has" if len(self.sources) == 1 else "have"
+        return f"{files} {holds} {_listed(list(self.holders)) if self.holders else 'no arrays'}"
+
+
+def _listed(names: Sequence[str], limit: int = 6) -> str:
+    """The first names of a list, in backquotes, and how many more there are."""
+    text = ", ".join(f"`{shown(name)}`" for name in names[:limit])
+    return text if len(names) <= limit else f"{text} and {len(names) - limit} more"
+
+
+def _mapping(name: str, key: str) -> str:
+    """`NAME=KEY` as it is typed in a shell."""
+    return shlex.quote(shown(f"{name}={key}"))
