@@ -1,0 +1,124 @@
+"""Writes a kernel's artifact: everything that `compile` leaves in `DIR/KERNEL/`, all of it or nothing."""
+
+# Annotations are not postponed here: as text they make every NamedTuple cost milliseconds at import.
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from anedsl.codegen import blob
+from anedsl.codegen.folder import replaced_folder
+from anedsl.codegen.legalize import legalize
+from anedsl.codegen.manifest import FILE, manifest, to_json
+from anedsl.codegen.mil_text import BlobPlace, mil_text
+from anedsl.codegen.options import Options
+from anedsl.codegen.packs import Lowered, lower_packs
+from anedsl.codegen.program import Blob, Program, build
+from anedsl.diagnostics import Diagnostic
+from anedsl.graph import Graph
+
+__all__ = ["Artifact", "Emission", "Options", "prepare", "write"]
+
+
+class Artifact(NamedTuple):
+    """What was written, and what the author should know about it."""
+
+    path: Path
+    manifest: dict[str, Any]
+    warnings: list[Diagnostic]
+
+
+class Emission(NamedTuple):
+    """A kernel ready to be written: nothing has been computed from its weights yet."""
+
+    lowered: Lowered
+    graph: Graph
+    program: Program
+
+
+def prepare(graph: Graph, options: Options) -> Emission:
+    """Lowers packs, legalizes and flattens a logical graph. Raises ANE0430 to ANE0433."""
+    lowered = lower_packs(graph)
+    legal = legalize(lowered.graph, options.dialect, options.route)
+    if "mlpackage" in options.emit:
+        from anedsl.codegen.mlpackage import check_types
+
+        check_types(legal)
+    return Emission(lowered, legal, build(legal, options.dialect))
+
+
+def write(graph: Graph, source_text_sha: str, options: Options, out: Path) -> Artifact:
+    """Writes the artifact of a logical graph to `out / graph.name`, and replaces the one that is there.
+
+    Raises ANE0430 to ANE0436; the folder is then as it was.
+    """
+    emission = prepare(graph, options)
+    program = emission.program
+    places = blob_places(program, options.single_weight_file)
+    with replaced_folder(out, graph.name) as folder:
+        written = _write_models(folder, graph, program, options, places)
+        offsets = blob.offsets([item.type for item in program.blobs])
+        content = manifest(emission.lowered, emission.graph, program, options, source_text_sha, places, offsets, written)
+        if "header" in options.emit:
+            from anedsl.codegen.header import header
+
+            (folder / f"{graph.name}.h").write_text(header(content, mil_text(program, places)), encoding="utf-8")
+        (folder / FILE).write_text(to_json(content), encoding="utf-8")
+    return Artifact(out / graph.name, content, _warnings(program.blobs, written))
+
+
+def blob_places(program: Program, single: bool) -> list[BlobPlace]:
+    """Where the MIL text finds each blob: one file each, or all in `weight.bin`."""
+    if not single:
+        return [BlobPlace(f"weights/{item.file}.bin", blob.ALIGNMENT) for item in program.blobs]
+    offsets = blob.offsets([item.type for item in program.blobs])
+    return [BlobPlace("weights/weight.bin", offset) for offset in offsets]
+
+
+def _write_models(
+    folder: Path, graph: Graph, program: Program, options: Options, places: Sequence[BlobPlace]
+) -> list[blob.Written]:
+    mil = "mil" in options.emit
+    shared: list[Path] = []
+    if mil:
+        (folder / "model.mil").write_text(mil_text(program, places), encoding="utf-8")
+        if program.blobs:
+            (folder / "weights").mkdir()
+            if options.single_weight_file:
+                shared.append(folder / "weights" / "weight.bin")
+    if "mlpackage" in options.emit:
+        from anedsl.codegen import mlpackage
+
+        package = folder / f"{graph.name}.mlpackage"
+        offsets = blob.offsets([item.type for item in program.blobs])
+        mlpackage.write_package(package, mlpackage.model_bytes(program, offsets, graph.doc), bool(program.blobs))
+        shared.append(package / mlpackage.DATA / mlpackage.WEIGHTS_PATH)
+    own = [folder / place.path for place in places] if mil and not options.single_weight_file else None
+    return _write_blobs(program.blobs, shared if program.blobs else [], own)
+
+
+def _write_blobs(blobs: Sequence[Blob], shared: Sequence[Path], own: Sequence[Path] | None) -> list[blob.Written]:
+    """Each blob into every shared file and into its own one, if it has one, in one go."""
+    written = []
+    with ExitStack() as stack:
+        files = [stack.enter_context(blob.BlobFile(path, len(blobs))) for path in shared]
+        for index, item in enumerate(blobs):
+            if own is None:
+                written.append(blob.write_blob(item.type, item.data, files))
+                continue
+            with blob.BlobFile(own[index], 1) as file:
+                written.append(blob.write_blob(item.type, item.data, [*files, file]))
+    return written
+
+
+def _warnings(blobs: Sequence[Blob], written: Sequence[blob.Written]) -> list[Diagnostic]:
+    return [_overflow(item, done) for item, done in zip(blobs, written, strict=True) if done.overflows]
+
+
+def _overflow(item: Blob, done: blob.Written) -> Diagnostic:
+    from anedsl.diagnostics.weights import WeightOverflow
+
+    span = item.weight.span if item.weight else item.span
+    name = item.weight.name if item.weight else item.name
+    return WeightOverflow(span=span, name=name, count=done.overflows, largest=done.largest, dtype=item.type.dtype.name)

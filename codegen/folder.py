@@ -1,0 +1,118 @@
+"""Replaces a folder as a whole: what was there stays until everything new is written."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from errno import EBUSY, EEXIST, ENOTEMPTY
+from pathlib import Path
+from typing import NoReturn
+
+from anedsl.codegen.manifest import FILE, FORMAT
+from anedsl.diagnostics import Failure
+
+ATTEMPTS = 100
+"""How often a compile tries to be the last of several that write the same artifact."""
+
+
+@contextmanager
+def replaced_folder(parent: Path, name: str) -> Iterator[Path]:
+    """A new empty folder to write into; on success it becomes `parent / name`, on any error it vanishes.
+
+    Raises ANE0434 where the system refuses, and ANE0435 where something else than an artifact has that name.
+    """
+    target = parent / name
+    fresh = parent / f".{name}.tmp-{os.getpid()}"
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        _clean(parent, name)
+        _refuse_foreign(target)
+        shutil.rmtree(fresh, ignore_errors=True)
+        fresh.mkdir()
+        try:
+            yield fresh
+            _swap(fresh, target)
+        except BaseException:
+            shutil.rmtree(fresh, ignore_errors=True)
+            raise
+    except OSError as error:
+        _cannot_write(target, error)
+
+
+def is_artifact(folder: Path) -> bool:
+    """Whether a folder is the work of an earlier compile."""
+    try:
+        content = json.loads((folder / FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(content, dict) and content.get("format") == FORMAT
+
+
+def _swap(fresh: Path, target: Path) -> None:
+    """Puts the new folder in the old one's place; if another compile does the same, the last one wins."""
+    aside = target.parent / f".{target.name}.old-{os.getpid()}"
+    for _ in range(ATTEMPTS):
+        shutil.rmtree(aside, ignore_errors=True)
+        with suppress(FileNotFoundError):
+            target.rename(aside)
+        try:
+            fresh.rename(target)
+        except BaseException as error:
+            if isinstance(error, OSError) and error.errno in (ENOTEMPTY, EEXIST):
+                continue
+            with suppress(FileNotFoundError):
+                aside.rename(target)
+            raise
+        shutil.rmtree(aside, ignore_errors=True)
+        return
+    raise OSError(EBUSY, "other compiles keep writing it")
+
+
+def _clean(parent: Path, name: str) -> None:
+    """Removes what killed compiles left; an artifact that one had moved aside goes back to its place."""
+    for kind in ("old", "tmp"):
+        prefix = f".{name}.{kind}-"
+        for entry in sorted(os.listdir(parent)):
+            process = entry.removeprefix(prefix)
+            if process == entry or not process.isdigit() or _is_alive(int(process)):
+                continue
+            left = parent / entry
+            if kind == "old" and not os.path.lexists(parent / name):
+                left.rename(parent / name)
+            else:
+                shutil.rmtree(left, ignore_errors=True)
+
+
+def _is_alive(process: int) -> bool:
+    if process == os.getpid():
+        return False
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
+
+
+def _refuse_foreign(target: Path) -> None:
+    if not os.path.lexists(target):
+        return
+    if target.is_symlink() or not target.is_dir():
+        found = "it is not a folder"
+    elif is_artifact(target) or not os.listdir(target):
+        return
+    else:
+        found = f"it has no `{FILE}` of anedsl"
+    from anedsl.diagnostics.artifacts import NotAnArtifact
+
+    raise Failure(NotAnArtifact(path=str(target), found=found))
+
+
+def _cannot_write(target: Path, error: OSError) -> NoReturn:
+    from anedsl.diagnostics.artifacts import CannotWrite
+
+    raise Failure(CannotWrite(path=str(target), reason=(error.strerror or str(error)).lower())) from error

@@ -1,0 +1,22 @@
+"""What the caller of code generation may choose."""
+
+# Annotations are not postponed here: as text they make every NamedTuple cost milliseconds at import.
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+
+class Options(NamedTuple):
+    """How an artifact is written.
+
+    `dialect` is "1.0" or "1.3", `route` "inmemory" or "coreml", `chip` "m1" to "m5" or None. `emit` holds "mil",
+    "mlpackage" and "header"; the manifest is always written. `params` are the parameters that the manifest names, by
+    default the graph's.
+    """
+
+    dialect: str = "1.3"
+    route: str = "inmemory"
+    chip: str | None = None
+    emit: frozenset[str] = frozenset({"mil", "mlpackage"})
+    single_weight_file: bool = False
+    params: Mapping[str, Any] | None = None
