@@ -1,0 +1,5 @@
+"""`python -m anedsl`."""
+
+from anedsl.cli import main
+
+main()

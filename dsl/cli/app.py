@@ -1,0 +1,259 @@
+"""The commands and their options."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    name="anedsl",
+    help="Compiles .ane kernels to programs for the Apple Neural Engine, and runs them anywhere.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog="Start with `anedsl compile examples/rmsnorm_bwd.ane`; `anedsl COMMAND --help` shows examples of each command.",
+)
+
+
+class Format(StrEnum):
+    text = "text"
+    concise = "concise"
+    json = "json"
+
+
+class Dialect(StrEnum):
+    v1_0 = "1.0"
+    v1_3 = "1.3"
+
+
+class Route(StrEnum):
+    inmemory = "inmemory"
+    coreml = "coreml"
+
+
+class Chip(StrEnum):
+    m1 = "m1"
+    m2 = "m2"
+    m3 = "m3"
+    m4 = "m4"
+    m5 = "m5"
+
+
+class Numerics(StrEnum):
+    fp16 = "fp16"
+    fp32 = "fp32"
+    fp64 = "fp64"
+
+
+class Backend(StrEnum):
+    reference = "reference"
+
+
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="An .ane file.", show_default=False)]
+Defines = Annotated[
+    list[str] | None,
+    typer.Option("-D", metavar="NAME=VALUE", help="The value of a kernel's parameter; may be repeated.", show_default=False),
+]
+Weights = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--weights",
+        metavar="PATH",
+        help="A .npz, .safetensors or folder of .npy with weights; may be repeated.",
+        show_default=False,
+    ),
+]
+Maps = Annotated[
+    list[str] | None,
+    typer.Option("--map", metavar="NAME=KEY", help="The key of a weight in the file; may be repeated.", show_default=False),
+]
+Formats = Annotated[Format, typer.Option("--format", help="How results and diagnostics are shown.")]
+Chips = Annotated[
+    Chip | None, typer.Option("--chip", help="The chip whose rules apply; without it, those of all chips.", show_default=False)
+]
+Routes = Annotated[Route, typer.Option("--route", help="How the program reaches the ANE.")]
+
+
+def _version(value: bool) -> None:
+    if value:
+        from anedsl import __version__
+
+        typer.echo(f"anedsl {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+def compile(
+    file: FileArgument,
+    kernels: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[KERNEL]...", help="The kernels to compile; all of them by default.", show_default=False),
+    ] = None,
+    define: Defines = None,
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Artifacts are written to DIR/KERNEL/.")] = Path(
+        "build"
+    ),
+    weights: Weights = None,
+    map: Maps = None,
+    emit: Annotated[
+        str, typer.Option("--emit", metavar="LIST", help="What to write: mil, mlpackage, header, separated by commas.")
+    ] = "mil,mlpackage",
+    dialect: Annotated[
+        Dialect, typer.Option("--dialect", help="The dialect of the MIL text: 1.0 for iOS 16 (M1, M2), 1.3 for iOS 18.")
+    ] = Dialect.v1_3,
+    single_weight_file: Annotated[
+        bool, typer.Option("--single-weight-file", help="Write weights/weight.bin instead of one file a weight.")
+    ] = False,
+    chip: Chips = None,
+    route: Routes = Route.inmemory,
+    format: Formats = Format.text,
+) -> None:
+    """Compile kernels to MIL text, weight files, an .mlpackage and a manifest.
+
+    \b
+    Examples:
+      anedsl compile examples/rmsnorm_bwd.ane
+      anedsl compile layer.ane ffn -D DIM=1024 -D SEQ=512 -o out --weights model.safetensors --map w1=model.up.weight
+      anedsl compile layer.ane --dialect 1.0 --emit mil,header
+    """
+    from anedsl.cli.compiling import Request, compile_file
+
+    compile_file(
+        Request(file, kernels or [], define or [], out, weights or [], map or [], emit, dialect.value, single_weight_file,
+                chip.value if chip else None, route.value, format.value)
+    )  # fmt: skip
+
+
+def check(
+    file: FileArgument,
+    kernels: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[KERNEL]...", help="The kernels to check; all of them by default.", show_default=False),
+    ] = None,
+    define: Defines = None,
+    dialect: Annotated[Dialect, typer.Option("--dialect", help="The dialect of the MIL text.")] = Dialect.v1_3,
+    chip: Chips = None,
+    route: Routes = Route.inmemory,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 on a warning as well.")] = False,
+    format: Formats = Format.text,
+) -> None:
+    """Show every diagnostic of every kernel, and write nothing.
+
+    \b
+    Examples:
+      anedsl check layer.ane
+      anedsl check layer.ane --chip m1 --strict
+      anedsl check layer.ane --route coreml --format json
+    """
+    from anedsl.cli.checking import check_file
+
+    check_file(file, kernels or [], define or [], dialect.value, chip.value if chip else None, route.value, strict, format.value)
+
+
+def run(
+    target: Annotated[Path, typer.Argument(metavar="FILE", help="An .ane file.", show_default=False)],
+    kernel: Annotated[
+        str | None, typer.Argument(metavar="[KERNEL]", help="The kernel; needed where the file has several.", show_default=False)
+    ] = None,
+    define: Defines = None,
+    inputs: Annotated[
+        Path | None, typer.Option("--inputs", metavar="FILE.npz", help="Arrays for the inputs, by name.", show_default=False)
+    ] = None,
+    input: Annotated[
+        list[str] | None,
+        typer.Option("-i", metavar="NAME=FILE.npy", help="The array of one input; may be repeated.", show_default=False),
+    ] = None,
+    random: Annotated[
+        int | None,
+        typer.Option("--random", metavar="SEED", help="Random arrays for the inputs that are not given.", show_default=False),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="FILE.npz", help="Save the outputs.", show_default=False)
+    ] = None,
+    weights: Weights = None,
+    map: Maps = None,
+    numerics: Annotated[
+        Numerics, typer.Option("--numerics", help="How results are rounded: fp64 computes without rounding.")
+    ] = Numerics.fp16,
+    backend: Annotated[Backend, typer.Option("--backend", help="What runs the kernel.")] = Backend.reference,
+    format: Formats = Format.text,
+) -> None:
+    """Run a kernel on arrays and show its outputs.
+
+    Inputs and outputs go by their own names, also where they are packed. With numerics other than fp64 the error
+    against fp64 is shown as well.
+
+    \b
+    Examples:
+      anedsl run examples/rmsnorm_bwd.ane --random 0
+      anedsl run examples/rmsnorm_bwd.ane -i dy=dy.npy -i x=x.npy --weights w.npz -o out.npz
+      anedsl run layer.ane ffn --inputs in.npz --numerics fp64 -o exact.npz
+    """
+    from anedsl.cli.running import RunRequest, run_file
+
+    run_file(
+        RunRequest(
+            target, kernel, define or [], inputs, input or [], random, out, weights or [], map or [], numerics.value, format.value
+        )
+    )
+
+
+def ops(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="An op or short name; all of them by default.", show_default=False)
+    ] = None,
+    format: Formats = Format.text,
+) -> None:
+    """Show the op reference.
+
+    \b
+    Examples:
+      anedsl ops
+      anedsl ops conv
+      anedsl ops --format json
+    """
+    from anedsl.cli.reference import show_ops
+
+    show_ops(name, format.value)
+
+
+def explain(
+    code: Annotated[
+        str | None, typer.Argument(metavar="[CODE]", help="A code such as ANE0203; all of them by default.", show_default=False)
+    ] = None,
+    format: Formats = Format.text,
+) -> None:
+    """Explain a diagnostic.
+
+    \b
+    Examples:
+      anedsl explain ANE0203
+      anedsl explain
+    """
+    from anedsl.cli.explaining import explain_code
+
+    explain_code(code, format.value)
+
+
+COMMANDS = {"compile": compile, "check": check, "run": run, "ops": ops, "explain": explain}
+"""Every command by its name, in the order that `--help` shows."""
+
+
+def register(chosen: str | None) -> typer.Typer:
+    """The command line. Reading the options of a command takes some milliseconds: where one is named, only it is read."""
+    for name in [chosen] if chosen in COMMANDS else COMMANDS:
+        app.command(name)(COMMANDS[name])
+    return app

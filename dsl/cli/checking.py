@@ -1,0 +1,65 @@
+"""`anedsl check`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import typer
+
+from anedsl import frontend
+from anedsl.cli import common, output
+from anedsl.diagnostics import Failure, Sink
+from anedsl.elaborate.modules import LoadedModule
+
+
+def check_file(
+    file: Path, kernels: list[str], define: list[str], dialect: str, chip: str | None, route: str, strict: bool, style: str
+) -> None:
+    """Shows every diagnostic of the chosen kernels; exits with 1 on an error, and with `strict` on a warning."""
+    output.set_style(style)
+    given = common.parameters(define)
+    sink = Sink()
+    checked = 0
+    try:
+        module = frontend.load_file(file)
+        # A library of functions alone is checked as far as it parses: a function's types are its callers'.
+        chosen = frontend.choose(module, kernels) if module.kernels or kernels else []
+        for name in chosen:
+            try:
+                _check(module, name, common.for_kernel(module, name, chosen, given), (dialect, chip, route), sink)
+            except Failure as failure:
+                _collect(failure, sink)
+        checked = len(chosen)
+    except Failure as failure:
+        _collect(failure, sink)
+    found = sink.diagnostics
+    if style == output.JSON:
+        output.print_json({"kernels": checked, "diagnostics": output.diagnostics_json(found)})
+    else:
+        output.show(found, sys.stdout)
+        if not found:
+            sys.stdout.write(f"{file}: {checked} kernel{'' if checked == 1 else 's'}, no problems found\n")
+    if sink.errors or (strict and found):
+        raise typer.Exit(1)
+
+
+def _collect(failure: Failure, sink: Sink) -> None:
+    for diagnostic in failure.diagnostics:
+        sink.add(diagnostic)
+
+
+def _check(module: LoadedModule, name: str, given: dict[str, object], target: tuple[str, str | None, str], sink: Sink) -> None:
+    from anedsl.codegen.artifact import Options, prepare
+
+    dialect, chip, route = target
+    own = Sink()
+    try:
+        program = frontend.build(module, name, given, own)
+        for diagnostic in common.rule_diagnostics(program.graph, chip, route):
+            own.add(diagnostic)
+        own.raise_errors()
+        prepare(program.graph, Options(dialect=dialect, route=route, chip=chip))
+    finally:
+        for diagnostic in own.diagnostics:
+            sink.add(diagnostic)

@@ -1,0 +1,132 @@
+"""`anedsl run`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import typer
+
+from anedsl import frontend
+from anedsl.cli import common, output
+from anedsl.diagnostics import Diagnostic, Failure, Sink
+from anedsl.running import random_inputs, run
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class RunRequest(NamedTuple):
+    """The options of one run."""
+
+    target: Path
+    kernel: str | None
+    define: list[str]
+    inputs: Path | None
+    input: list[str]
+    random: int | None
+    out: Path | None
+    weights: list[Path]
+    map: list[str]
+    numerics: str
+    format: str
+
+
+def run_file(request: RunRequest) -> None:
+    """Builds the kernel, runs it, saves and shows its outputs."""
+    output.set_style(request.format)
+    if request.random is not None and request.random < 0:
+        raise typer.BadParameter("the seed is not negative", param_hint="--random")
+    given = common.parameters(request.define)
+    mapping = common.pairs("--map", request.map)
+    files = common.pairs("-i", request.input)
+    if request.target.is_dir() or request.target.suffix in (".mil", ".mlpackage"):
+        from anedsl.diagnostics.running import UnsupportedTarget
+
+        reason = "this version runs .ane files only"
+        raise Failure(UnsupportedTarget(path=str(request.target), reason=reason, advice="run the kernel's .ane file"))
+    module = frontend.load_file(request.target)
+    chosen = frontend.choose(module, [request.kernel] if request.kernel else [])
+    if len(chosen) > 1:
+        raise typer.BadParameter(f"{request.target} has several kernels: name one of {', '.join(chosen)}", param_hint="KERNEL")
+    sink = Sink()
+    program = frontend.build(module, chosen[0], given, sink)
+    frontend.bind_weights(program, common.open_weights(request.weights), mapping)
+    inputs = _inputs(request, files, program)
+    outputs = run(program.graph, inputs, request.numerics, sink)
+    exact = run(program.graph, inputs, "fp64", Sink()) if request.numerics != "fp64" else None
+    if request.out is not None:
+        _save(request.out, outputs)
+    _report(request, outputs, exact, sink.diagnostics)
+
+
+def _inputs(request: RunRequest, files: dict[str, str], program: frontend.Program) -> dict[str, Any]:
+    """Arrays from `--inputs`, then `-i`, then `--random` for what is left."""
+    arrays: dict[str, Any] = {}
+    if request.inputs is not None or files:
+        from anedsl.weights import read_arrays
+
+        if request.inputs is not None:
+            arrays.update(read_arrays(request.inputs))
+        for name, path in files.items():
+            found = read_arrays(Path(path))
+            if len(found) != 1:
+                raise typer.BadParameter(f"{path} holds {len(found)} arrays: give a .npy with one", param_hint=f"-i {name}")
+            arrays[name] = next(iter(found.values()))
+    if request.random is not None:
+        arrays = {**random_inputs(program.graph, request.random), **arrays}
+    return arrays
+
+
+def _save(path: Path, outputs: dict[str, Array]) -> None:
+    """Writes beside and renames: an earlier file is whole until the new one is."""
+    import os
+
+    if path.suffix != ".npz":
+        path = path.with_name(path.name + ".npz")
+    beside = path.with_name(f".{path.stem}.{os.getpid()}.npz")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        np.savez(beside, **outputs)  # type: ignore[arg-type]
+        beside.replace(path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        from anedsl.diagnostics.running import CannotSave
+
+        raise Failure(CannotSave(path=str(path), reason=(error.strerror or str(error)).lower())) from None
+
+
+def _report(
+    request: RunRequest, outputs: dict[str, Array], exact: dict[str, Array] | None, diagnostics: list[Diagnostic]
+) -> None:
+    rows = {name: _statistics(array, None if exact is None else exact[name]) for name, array in outputs.items()}
+    if request.format == output.JSON:
+        output.print_json({"outputs": rows, "numerics": request.numerics, "diagnostics": output.diagnostics_json(diagnostics)})
+        return
+    output.show(diagnostics)
+    heading = ["output", "type", "min", "max", "mean", "std"]
+    if exact is not None:
+        heading += ["max error", "mean error", "relative", "ulp"]
+    lines = [heading]
+    for name, row in rows.items():
+        cells = [name, f"{row['dtype']}{row['shape']}", *(_number(row[key]) for key in ("min", "max", "mean", "std"))]
+        if exact is not None:
+            error = row["error"]
+            cells += [_number(error[key]) for key in ("max_abs", "mean_abs", "max_rel", "max_ulp")] if error else ["-"] * 4
+        lines.append(cells)
+    sys.stdout.write(output.table(lines, frozenset(range(2, len(heading)))))
+    if exact is not None:
+        sys.stdout.write("errors are against fp64; relative to the largest output, ulp of the output's type\n")
+    if request.out is not None:
+        sys.stdout.write(f"saved to {request.out if request.out.suffix == '.npz' else f'{request.out}.npz'}\n")
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"
+
+
+def _statistics(array: Array, exact: Array | None) -> dict[str, Any]:
+    from anedsl.statistics import errors, summary
+
+    return {**summary(array), "error": None if exact is None else errors(array, exact)}

@@ -1,0 +1,117 @@
+"""From a file to an optimised graph: what every command and the Python interface share."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from anedsl.data import WeightData
+from anedsl.diagnostics import Failure, Sink, nearest
+from anedsl.elaborate.kernel import elaborate
+from anedsl.elaborate.modules import LoadedModule, load
+from anedsl.graph import CONST, Graph
+from anedsl.passes import optimize
+from anedsl.passes.dead_code import eliminate_dead_code
+
+if TYPE_CHECKING:
+    from anedsl.weights import Declared, Source
+
+
+class DeclaredWeight(NamedTuple):
+    """A weight of a kernel: its data is bound before anything is computed from it."""
+
+    data: WeightData
+    members: int
+    used: bool
+
+
+class Program(NamedTuple):
+    """A kernel with its parameters decided."""
+
+    graph: Graph
+    weights: tuple[DeclaredWeight, ...]
+    sha256: str
+    """Of the source text and of all that it imports."""
+
+
+def load_file(path: Path) -> LoadedModule:
+    """A file that holds a kernel or functions. Raises `Failure` (01xx, 02xx)."""
+    module = load(path)
+    if not module.tree.kernels and not module.tree.functions:
+        from anedsl.diagnostics.syntax import EmptyFile
+
+        raise Failure(EmptyFile(path=module.source.name))
+    return module
+
+
+def choose(module: LoadedModule, names: Sequence[str]) -> list[str]:
+    """The kernels of those names, or all of the file. Raises `Failure` (0105, 0235)."""
+    known = list(module.kernels)
+    if not known:
+        from anedsl.diagnostics.syntax import EmptyFile
+
+        raise Failure(EmptyFile(path=module.source.name))
+    for name in names:
+        if name not in known:
+            from anedsl.diagnostics.names import UnknownKernel
+
+            listed = ", ".join(f"`{k}`" for k in known)
+            raise Failure(UnknownKernel(path=module.source.name, name=name, nearest=nearest(name, known), known=listed))
+    return list(dict.fromkeys(names)) or known
+
+
+def build(module: LoadedModule, kernel: str, parameters: Mapping[str, Any], sink: Sink) -> Program:
+    """Elaborates and optimises a kernel. Problems go to `sink`; raises `Failure` where there is an error."""
+    graph = elaborate(module, kernel, parameters, sink)
+    return Program(optimize(graph), _declared(graph), source_hash(module))
+
+
+def source_hash(module: LoadedModule) -> str:
+    digest = hashlib.sha256(module.source.text.encode())
+    for text in module.text_hash_parts:
+        digest.update(b"\0" + text.encode())
+    return digest.hexdigest()
+
+
+def _declared(graph: Graph) -> tuple[DeclaredWeight, ...]:
+    used = {id(node) for node in eliminate_dead_code(graph).nodes}
+    families: dict[str, int] = {}
+    nodes = [node for node in graph.nodes if node.op is CONST and "weight" in node.attributes]
+    for node in nodes:
+        family = node.attributes["weight"].name.partition("[")[0]
+        families[family] = families.get(family, 0) + 1
+    return tuple(
+        DeclaredWeight(node.attributes["val"], families[node.attributes["weight"].name.partition("[")[0]], id(node) in used)
+        for node in nodes
+    )
+
+
+def bind_weights(program: Program, sources: Sequence[Source] = (), mapping: Mapping[str, str] | None = None) -> None:
+    """Gives every declared weight its data. Raises `Failure` (04xx) where one that is used has neither data nor initialiser."""
+    for weight in program.weights:
+        weight.data.bound = None
+    missing = [w for w in program.weights if w.used and w.data.initial is None]
+    if not sources and not mapping and not missing:
+        return
+    from anedsl.weights import bind
+
+    found = bind(_weight_declarations(program.weights), sources, mapping)
+    for weight in program.weights:
+        weight.data.bound = found.get(weight.data.name)
+
+
+def _weight_declarations(weights: Iterable[DeclaredWeight]) -> list[Declared]:
+    from anedsl.weights import Declared
+
+    return [
+        Declared(
+            w.data.name,
+            w.data.type,
+            w.data.span,
+            w.data.initial is not None or not w.used,
+            w.members if "[" in w.data.name else None,
+        )
+        for w in weights
+    ]

@@ -1,0 +1,121 @@
+"""Runs a kernel on arrays: inputs are checked against what the kernel declares, outputs against what is finite."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from anedsl.diagnostics import Failure, Sink, nearest
+from anedsl.diagnostics import running as problems
+from anedsl.graph import CONST, Graph, Node, Port
+from anedsl.reference.executor import execute
+from anedsl.reference.numerics import NAMES
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def run(graph: Graph, inputs: Mapping[str, Any], numerics: str, sink: Sink) -> dict[str, Array]:
+    """The outputs by name. Raises `Failure` (0501 to 0504, 0507); warnings (0505, 0506) go to `sink`."""
+    if numerics not in NAMES:
+        known = " or ".join(f"`{name}`" for name in NAMES)
+        raise Failure(problems.UnknownNumerics(name=numerics, known=known))
+    arrays = check_inputs(graph, inputs, numerics, sink)
+    culprit: list[str] = []
+
+    def watch(node: Node, results: tuple[Array, ...]) -> None:
+        if not culprit and node.op is not CONST and not all(np.isfinite(r).all() for r in results if r.dtype.kind == "f"):
+            culprit.append(node.op.name)
+
+    outputs = execute(graph, arrays, numerics)
+    broken = [port for port in graph.outputs if not _is_finite(outputs[port.name])]
+    if broken:
+        # Only then is the run repeated to find where it began.
+        execute(graph, arrays, numerics, observe=watch)
+    for port in broken:
+        count = int((~np.isfinite(outputs[port.name])).sum())
+        sink.add(problems.NotFinite(span=port.value.span, name=port.name, count=count, op=culprit[0] if culprit else None))
+    return outputs
+
+
+def _is_finite(array: Array) -> bool:
+    return array.dtype.kind != "f" or bool(np.isfinite(array).all())
+
+
+def check_inputs(graph: Graph, inputs: Mapping[str, Any], numerics: str, sink: Sink) -> dict[str, Array]:
+    """The arrays of all inputs, with every problem reported together."""
+    names = [port.name for port in graph.inputs]
+    found: list[Any] = []
+    for name in inputs:
+        if name not in names:
+            known = ", ".join(f"`{n}`" for n in names) or None
+            found.append(problems.UnknownInput(kernel=graph.name, name=name, nearest=nearest(name, names), known=known))
+    arrays: dict[str, Array] = {}
+    for port in graph.inputs:
+        if port.name not in inputs:
+            close = nearest(port.name, set(inputs) - set(names))
+            found.append(problems.MissingInput(span=port.span, name=port.name, type=str(port.value.type), nearest=close))
+            continue
+        try:
+            arrays[port.name] = _checked(port, inputs[port.name], numerics, sink)
+        except Failure as failure:
+            found.extend(failure.diagnostics)
+    if found:
+        raise Failure(*found)
+    return arrays
+
+
+def _checked(port: Port, given: Any, numerics: str, sink: Sink) -> Array:
+    array = np.asarray(given)
+    type = port.value.type
+    kinds = {"float": "fiu", "int": "iu", "uint": "iu", "bool": "b"}[type.dtype.kind]
+    if array.dtype.kind not in kinds:
+        raise Failure(
+            problems.WrongInputType(span=port.span, name=port.name, found=str(array.dtype), expected=f"values for `{type.dtype}`")
+        )
+    if array.shape != type.shape:
+        advice = None
+        if array.size == type.size:
+            advice = "it has the same number of elements: reshape it, if their order is the same"
+        raise Failure(
+            problems.WrongInputShape(
+                span=port.span, name=port.name, found=str(list(array.shape)), expected=str(list(type.shape)), advice=advice
+            )
+        )
+    if type.dtype.is_integer and array.size and (array.min() < type.dtype.smallest or array.max() > type.dtype.largest):
+        raise Failure(
+            problems.WrongInputType(
+                span=port.span, name=port.name, found="out-of-range", expected=f"values that fit `{type.dtype}`"
+            )
+        )
+    if numerics == "fp16" and type.dtype.is_float:
+        with np.errstate(over="ignore"):
+            count = int((np.isfinite(array) & ~np.isfinite(array.astype(type.dtype.numpy))).sum())
+        if count:
+            sink.add(problems.InputOverflow(span=port.span, name=port.name, count=count, dtype=type.dtype.name))
+    return array
+
+
+def random_inputs(graph: Graph, seed: int) -> dict[str, Array]:
+    """Random arrays for every input: floats uniform in its range, or standard normal where it declares none.
+
+    Each input has a stream of its own, so that one more input leaves the others as they were.
+    """
+    import zlib
+
+    arrays: dict[str, Array] = {}
+    for port in graph.inputs:
+        generator = np.random.default_rng([seed, zlib.crc32(port.name.encode())])
+        type = port.value.type
+        if type.dtype.kind == "bool":
+            arrays[port.name] = generator.integers(0, 2, type.shape).astype(np.bool_)
+        elif type.dtype.is_integer:
+            low, high = port.range or (0, min(type.dtype.largest, 9))
+            arrays[port.name] = generator.integers(int(low), int(high) + 1, type.shape).astype(type.dtype.numpy)
+        else:
+            bounds = port.range
+            array = generator.standard_normal(type.shape) if bounds is None else generator.uniform(*bounds, type.shape)
+            # What the kernel would be given: numbers that its inputs can hold, the same ones in every numerics.
+            arrays[port.name] = array.astype(type.dtype.numpy).astype(np.float64)
+    return arrays

@@ -1,0 +1,55 @@
+"""Numbers about arrays: what they hold, and how far they are from exact ones."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def summary(array: Array) -> dict[str, Any]:
+    """Element type, shape, and the least, greatest, mean and standard deviation of the finite values.
+
+    None stands where there is no finite value.
+    """
+    values = array.astype(np.float64)
+    finite = values[np.isfinite(values)]
+    statistics = (finite.min(), finite.max(), finite.mean(), finite.std()) if finite.size else (None,) * 4
+    names = ("min", "max", "mean", "std")
+    return {
+        "dtype": str(array.dtype),
+        "shape": list(array.shape),
+        **{name: None if value is None else float(value) for name, value in zip(names, statistics, strict=True)},
+        "not_finite": int(values.size - finite.size),
+    }
+
+
+def errors(array: Array, exact: Array) -> dict[str, float | None]:
+    """The error of `array` against `exact` (float64), over the elements where both are finite.
+
+    - max_abs, mean_abs: absolute, in the unit of the values;
+    - max_rel, mean_rel: absolute over the largest magnitude of `exact`;
+    - max_ulp, mean_ulp: in units in the last place of the array's own type at the exact value.
+    """
+    got, want = array.astype(np.float64), exact.astype(np.float64)
+    both = np.isfinite(got) & np.isfinite(want)
+    if not both.any():
+        return dict.fromkeys(("max_abs", "mean_abs", "max_rel", "mean_rel", "max_ulp", "mean_ulp"))
+    difference = np.abs(got - want)[both]
+    scale = float(np.abs(want[both]).max())
+    found: dict[str, float | None] = {"max_abs": float(difference.max()), "mean_abs": float(difference.mean())}
+    for name in ("max", "mean"):
+        absolute = found[f"{name}_abs"]
+        assert absolute is not None
+        found[f"{name}_rel"] = absolute / scale if scale else (0.0 if absolute == 0 else math.inf)
+    if array.dtype.kind == "f":
+        ulp = np.spacing(np.abs(want[both]).astype(array.dtype)).astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            units = difference / ulp
+        found["max_ulp"], found["mean_ulp"] = float(np.nanmax(units)), float(np.nanmean(units))
+    else:
+        found["max_ulp"] = found["mean_ulp"] = None
+    return found
