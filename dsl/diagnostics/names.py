@@ -196,14 +196,16 @@ class IntegerTooLarge(Error):
 
 
 class RangeTooLong(Error):
-    """Loops are unrolled: `for` runs at most 100,000 turns."""
+    """Loops are unrolled: `for` runs at most 100,000 turns. A range or a list holds at most 1,000,000 values."""
 
     code = "ANE0219"
-    title = "too many turns: {count}"
+    title = "too many {what}: {count}"
     label = "the limit is {limit}"
-    notes = ("loops are unrolled, each turn adds its ops to the program",)
+    notes = ("{rule}",)
+    what: str
     count: int
     limit: int
+    rule: str | None = None
 
 
 class ProgramTooLarge(Error):

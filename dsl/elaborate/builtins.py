@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -157,16 +158,22 @@ def _filled(name: str, value: int) -> Builtin:
     return Builtin(name, (("shape", REQUIRED),), run, f"A compile-time tensor of {name}; alone, the initialiser of a weight.")
 
 
-def _arange(site: Site, start: Any, stop: Any = None, step: Any = 1) -> ConstTensor:
-    if stop is None:
-        start, stop = 0, start
-    for name, value in (("start", start), ("stop", stop), ("step", step)):
-        if not is_number(value):
-            raise _wrong(site, name, "a number", value)
+def _bounds(site: Site, start: Any, stop: Any, step: Any, accepts: Any, expected: str) -> tuple[Any, Any, Any]:
+    """`(stop)` or `(start, stop, step)`, checked at the author's places."""
+    given = {"start": start, "stop": stop, "step": step} if stop is not None else {"start": start, "step": step}
+    for name, value in given.items():
+        if not accepts(value):
+            raise _wrong(site, name, expected, value)
     if step == 0:
-        raise _problem(site, "step", "the step of `arange` is 0")
+        raise _problem(site, "step", f"the step of `{site.name}` is 0")
+    return (start, stop, step) if stop is not None else (0, start, step)
+
+
+def _arange(site: Site, start: Any, stop: Any = None, step: Any = 1) -> ConstTensor:
+    start, stop, step = _bounds(site, start, stop, step, is_number, "a number")
     low, high, by = (arithmetic.finite(v, site.span) for v in (start, stop, step))
-    count = max(int(-(-(high - low) // by)), 0) if np.isfinite((high - low) / by) else arithmetic.MAX_CONST_ELEMENTS + 1
+    steps = (high - low) / by
+    count = max(math.ceil(steps), 0) if math.isfinite(steps) else arithmetic.MAX_CONST_ELEMENTS + 1
     arithmetic.check_size((count,), site.span)
     if count == 0:
         raise _problem(site, "start", "`arange` has no element")
@@ -195,14 +202,9 @@ def _causal_mask(site: Site, size: Any, masked: Any = MASKED) -> ConstTensor:
 
 
 def _range(site: Site, start: Any, stop: Any = None, step: Any = 1) -> range:
-    if stop is None:
-        start, stop = 0, start
-    for name, value in (("start", start), ("stop", stop), ("step", step)):
-        if not is_integer(value):
-            raise _wrong(site, name, "an integer", value)
-        arithmetic.check_integer(value, site.span_of(name), 62)
-    if step == 0:
-        raise _problem(site, "step", "the step of `range` is 0")
+    start, stop, step = _bounds(site, start, stop, step, is_integer, "an integer")
+    for value in (start, stop, step):
+        arithmetic.check_integer(value, site.span, 62)
     return range(start, stop, step)
 
 

@@ -172,13 +172,15 @@ def _initialiser(expression: tree.Expression, type: TensorType, frame: Frame) ->
 
 
 def declare_outputs(statement: tree.Output, frame: Frame) -> None:
-    """`output a, b: type`; a value comes by an equation."""
+    """`output a, b: type`; a value comes by an equation. An input that is named as an output passes through."""
     declarations = _of(frame, "an output", statement.span)
     type = None if statement.type is None else tensor_type(statement.type, frame)
     for name in statement.names:
         earlier = frame.scope.names.get(name.text)
         if earlier is not None and earlier.kind == "value" and name.text not in declarations.outputs:
             earlier.kind = "output"  # declared below its equation
+            earlier.used = True
+        elif earlier is not None and earlier.kind == "input" and name.text not in declarations.outputs:
             earlier.used = True
         else:
             define(frame.scope, name.text, None, name.span, "output").used = True
@@ -203,12 +205,21 @@ def constant_output(value: Any, declared: TensorType | None, span: Span, frame: 
 def packs(declarations: Declarations, outputs: dict[str, Port]) -> tuple[list[Pack], list[Pack]]:
     """The packs of inputs and of outputs, checked against their members (0225)."""
     found: tuple[list[Pack], list[Pack]] = ([], [])
-    owner: dict[str, Span] = {}
+    owners: tuple[dict[str, Span], dict[str, Span]] = ({}, {})
     for statement, axis in declarations.packs:
         sides = (declarations.inputs, outputs)
-        side = 0 if statement.members[0].text in declarations.inputs else 1
-        found[side].append(_pack(statement, axis, sides[side], ("inputs", "outputs")[side], {*sides[0], *sides[1]}, owner))
+        side = _side(statement, declarations, outputs)
+        kind = ("inputs", "outputs")[side]
+        found[side].append(_pack(statement, axis, sides[side], kind, {*sides[0], *sides[1]}, owners[side]))
     return found
+
+
+def _side(statement: tree.Pack, declarations: Declarations, outputs: dict[str, Port]) -> int:
+    """0 for a pack of inputs, 1 for one of outputs: its first member says which, unless it is an input that passes through."""
+    names = [member.text for member in statement.members]
+    if names[0] not in declarations.inputs:
+        return 1
+    return 1 if names[0] in outputs and any(name not in declarations.inputs for name in names) else 0
 
 
 def _pack(statement: tree.Pack, axis: int, ports: dict[str, Port], kind: str, known: set[str], owner: dict[str, Span]) -> Pack:

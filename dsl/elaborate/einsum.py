@@ -1,6 +1,7 @@
 """`einsum` of one or two tensors, as transposes, reshapes and one `matmul` with its flags.
 
-MIL's own einsum takes two equations only; the general form needs no op that the ANE does not have.
+MIL's own einsum takes two equations only: it is used for the one over four axes, which the ANE computes without moving its
+operands. Moving axes of size 1 is a reshape, not a transpose.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from anedsl.graph import Value
 from anedsl.ops import OPS
 
 Site = Any
+NATIVE = "nchw,nwhu->nchu"
 
 
 def einsum(site: Site, equation: Any, values: Any) -> Any:
@@ -66,10 +68,18 @@ def _summed(site: Site, value: Any, term: str, *others: str) -> Any:
     return site.op(OPS["reduce_sum"], value, axes=axes, keep_dims=False) if axes else value
 
 
+def _order(labels: str, sizes: dict[str, int]) -> str:
+    """The labels that say in which order the elements lie: those of axes longer than 1."""
+    return "".join(label for label in labels if sizes[label] != 1)
+
+
 def _arranged(site: Site, value: Any, labels: str, wanted: str) -> Any:
     """The axes in another order."""
     if labels == wanted:
         return value
+    sizes = dict(zip(labels, _shape(value), strict=True))
+    if _order(labels, sizes) == _order(wanted, sizes):
+        return site.op(OPS["reshape"], value, shape=tuple(sizes[label] for label in wanted))
     return site.op(OPS["transpose"], value, perm=tuple(labels.index(label) for label in wanted))
 
 
@@ -88,6 +98,9 @@ def _product(site: Site, values: tuple[Any, ...], terms: list[str], result: str)
     columns = "".join(label for label in result if label in right and label not in left)
     if not inner:
         return _outer(site, x, left, y, right, result, sizes)
+    for first, second, labels in ((x, y, left + right), (y, x, right + left)):
+        if _is_native(labels, result) and _is_float(first) and _is_float(second):
+            return site.op(OPS["einsum"], values=(first, second), equation=NATIVE)
 
     def size(labels: str) -> int:
         return prod(sizes[label] for label in labels)
@@ -97,20 +110,37 @@ def _product(site: Site, values: tuple[Any, ...], terms: list[str], result: str)
     outer = tuple(sizes[label] for label in batch)
     x = _reshaped(site, x, (*outer, *((size(inner), size(rows)) if transpose_x else (size(rows), size(inner)))))
     y = _reshaped(site, y, (*outer, *((size(columns), size(inner)) if transpose_y else (size(inner), size(columns)))))
+    labels = batch + rows + columns
+    order = _order(result, sizes)
     # The result comes out as the author wants it where only its last two groups change places.
-    if result == batch + columns + rows and rows and columns:
+    if order != _order(labels, sizes) and order == _order(batch + columns + rows, sizes):
         product = site.op(OPS["matmul"], y, x, transpose_x=not transpose_y, transpose_y=not transpose_x)
         return _reshaped(site, product, tuple(sizes[label] for label in result))
     product = site.op(OPS["matmul"], x, y, transpose_x=transpose_x, transpose_y=transpose_y)
-    labels = batch + rows + columns
     return _arranged(site, _reshaped(site, product, tuple(sizes[label] for label in labels)), labels, result)
 
 
 def _matrix(site: Site, value: Any, labels: str, batch: str, first: str, second: str) -> tuple[Any, bool]:
     """The axes as batch, first, second, or as batch, second, first with the matmul's transpose flag: whichever is free."""
-    if labels == batch + second + first and first and second:
+    sizes = dict(zip(labels, _shape(value), strict=True))
+    order = _order(labels, sizes)
+    if order == _order(batch + first + second, sizes):
+        return value, False
+    if order == _order(batch + second + first, sizes):
         return value, True
     return _arranged(site, value, labels, batch + first + second), False
+
+
+def _is_native(labels: str, result: str) -> bool:
+    """Whether `nchw` and `nwhu`, written one behind the other, with the result `nchu` are these labels in other letters."""
+    if len(labels) != 8:
+        return False
+    n, c, h, w, *rest, u = labels
+    return rest == [n, w, h] and result == n + c + h + u
+
+
+def _is_float(value: Value | ConstTensor) -> bool:
+    return value.type.dtype.is_float if isinstance(value, Value) else value.array.dtype.kind == "f"
 
 
 def _outer(site: Site, x: Any, left: str, y: Any, right: str, result: str, sizes: dict[str, int]) -> Any:

@@ -131,6 +131,7 @@ def _set_output(binding: Any, target: tree.Identifier, value: Any, frame: Frame)
         declared = frame.declarations.output_type(target.text) if frame.declarations else None
         value = declarations.constant_output(value, declared, frame.at(target.span), frame)
     binding.value = value
+    binding.span = frame.at(target.span)
 
 
 def _for(statement: tree.For, frame: Frame) -> Returned | None:
@@ -148,7 +149,8 @@ def _for(statement: tree.For, frame: Frame) -> Returned | None:
     if len(iterable) > MAX_TURNS:
         from anedsl.diagnostics.names import RangeTooLong
 
-        raise Failure(RangeTooLong(span=span, count=len(iterable), limit=MAX_TURNS))
+        rule = "loops are unrolled: each turn adds its ops to the program"
+        raise Failure(RangeTooLong(span=span, what="turns", count=len(iterable), limit=MAX_TURNS, rule=rule))
     for item in iterable:
         before = len(frame.elaboration.sink.errors)
         turn = frame.turn()

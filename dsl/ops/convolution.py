@@ -17,12 +17,14 @@ FAMILY = "linear"
 PAD_TYPES = ("valid", "same", "same_lower", "custom")
 
 
-def _ones(call: Call) -> tuple[int, ...]:
+def strides_of_one(call: Call) -> tuple[int, ...]:
+    """1 for each spatial axis of `x`."""
     spatial: int = call.types["x"].rank - 2
     return (1,) * spatial
 
 
-def _no_pad(call: Call) -> tuple[int, ...]:
+def no_pad(call: Call) -> tuple[int, ...]:
+    """0 before and after each spatial axis of `x`."""
     spatial: int = call.types["x"].rank - 2
     return (0,) * (2 * spatial)
 
@@ -163,10 +165,10 @@ OPS = (
         infer=_conv,
         reference=_convolved,
         attributes=(
-            Attribute("strides", "ints", _ones, "The step of the kernel along each spatial axis."),
+            Attribute("strides", "ints", strides_of_one, "The step of the kernel along each spatial axis."),
             Attribute("pad_type", "string", "valid", "How the input is padded; `same_lower` since ios16.", PAD_TYPES),
-            Attribute("pad", "ints", _no_pad, 'Zeros before and after each spatial axis, with `pad_type = "custom"`.'),
-            Attribute("dilations", "ints", _ones, "The distance of kernel elements along each spatial axis."),
+            Attribute("pad", "ints", no_pad, 'Zeros before and after each spatial axis, with `pad_type = "custom"`.'),
+            Attribute("dilations", "ints", strides_of_one, "The distance of kernel elements along each spatial axis."),
             Attribute("groups", "int", 1, "In how many independent groups the channels are divided."),
         ),
         flops=_conv_flops,

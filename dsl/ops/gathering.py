@@ -29,7 +29,7 @@ def _gather(call: Call) -> TensorType:
         )
     for at in range(batch):
         if x.shape[at] != indices.shape[at]:
-            _misfit(call, at, x, indices)
+            misfit(call, at, x, indices)
     return x.with_shape((*x.shape[:axis], *indices.shape[batch:], *x.shape[axis + 1 :]))
 
 
@@ -40,33 +40,34 @@ def _gather_along_axis(call: Call) -> TensorType:
     call.attributes["axis"] = axis
     for at, (m, n) in enumerate(zip(x.shape, indices.shape, strict=True)):
         if at != axis and m != n:
-            _misfit(call, at, x, indices)
+            misfit(call, at, x, indices)
     return x.with_shape(indices.shape)
 
 
-def _misfit(call: Call, axis: int, x: TensorType, indices: TensorType) -> NoReturn:
+def misfit(call: Call, axis: int, x: TensorType, indices: TensorType, name: str = "x") -> NoReturn:
+    """Ends with ANE0252: `indices` and the tensor that it indexes differ in an axis that they share."""
     from anedsl.diagnostics.shapes import BatchDimensions
 
     call.fail(
         "indices",
         BatchDimensions,
-        show=("x",),
+        show=(name,),
         op=call.op.name,
         axis=axis,
         found=indices.shape[axis],
         expected=x.shape[axis],
-        other="`x`",
+        other=f"`{name}`",
     )
 
 
-def _inside(indices: Array, size: int) -> Array:
+def inside(indices: Array, size: int) -> Array:
     """Positions within the axis. MIL leaves open what another one picks; some versions count negative ones from the end."""
     positions = indices.astype(np.int64)
     return np.clip(np.where(positions < 0, positions + size, positions), 0, size - 1)
 
 
 def _gathered(x: Array, indices: Array, *, axis: int, batch_dims: int, validate_indices: bool) -> Array:
-    positions = _inside(indices, x.shape[axis])
+    positions = inside(indices, x.shape[axis])
     if batch_dims == 0:
         return np.asarray(np.take(x, positions, axis))
     batch = x.shape[:batch_dims]
@@ -77,7 +78,7 @@ def _gathered(x: Array, indices: Array, *, axis: int, batch_dims: int, validate_
 
 
 def _gathered_along(x: Array, indices: Array, *, axis: int, validate_indices: bool) -> Array:
-    return np.take_along_axis(x, _inside(indices, x.shape[axis]), axis)
+    return np.take_along_axis(x, inside(indices, x.shape[axis]), axis)
 
 
 def _picking(name: str, infer: Callable[..., Any], reference: Callable[..., Any], doc: str, example: str, *more: Attribute) -> Op:

@@ -64,7 +64,8 @@ class Attribute(NamedTuple):
 
     `kind` is int, ints, float, floats, bool, bools, string or dtype. `default` is a value, REQUIRED, None (left out of
     the MIL text), or a function of the call, for defaults that depend on a shape. A float follows the element type of
-    the operand in `domain`, or is fp32 where there is none; an int is int32, or the one type in `domain`. `since` is the first opset that has the attribute.
+    the operand in `domain`, or is fp32 where there is none; an int is int32, or the one type in `domain`. `since` is the
+    first opset that has the attribute.
     """
 
     name: str
