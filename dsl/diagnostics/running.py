@@ -10,7 +10,10 @@ class MissingInput(Error):
     code = "ANE0501"
     title = "input `{name}` has no data"
     label = "is `{type}`"
-    helps = ("the inputs hold `{nearest}`: did you mean that?", "give it with `-i {name}=FILE.npy` or `--inputs FILE.npz`, or use `--random 0`")
+    helps = (
+        "the inputs hold `{nearest}`: did you mean that?",
+        "give it with `-i {name}=FILE.npy` or `--inputs FILE.npz`, or use `--random 0`",
+    )
     name: str
     type: str
     nearest: str | None = None
@@ -105,3 +108,166 @@ class CannotSave(Error):
     title = "cannot write `{path}`: {reason}"
     path: str
     reason: str
+
+
+class NoCoreML(Error):
+    """Core ML runs on a Mac only, and is called by coremltools, whose wheel for macOS has a native library for it.
+
+    Everything else works on any machine: compiling, checking, and running on the reference executor, which computes the
+    same kernel in numpy. `anedsl doctor` lists what a machine can do.
+    """
+
+    code = "ANE0520"
+    title = "Core ML cannot run here: {reason}"
+    helps = ("{advice}", "run it with `--backend reference`: it computes the same kernel on any machine")
+    reason: str
+    advice: str | None = None
+
+
+class NeedsNewerMacOS(Error):
+    """A program is written for an opset, and a macOS takes those that were known when it came out.
+
+    Dialect 1.3 is written for opset ios18, which macOS 15 takes; dialect 1.0 for ios16, which macOS 13 takes.
+    """
+
+    code = "ANE0521"
+    title = "`{path}` needs macOS {needed}, and this is macOS {found}"
+    helps = ("{advice}",)
+    path: str
+    needed: int
+    found: str
+    advice: str | None = None
+
+
+class NoProgram(Error):
+    """Core ML runs an `.mlpackage`: the one in an artifact's folder, or one by itself."""
+
+    code = "ANE0522"
+    title = "`{path}` cannot be run by Core ML: {reason}"
+    helps = ("{advice}",)
+    path: str
+    reason: str
+    advice: str | None = None
+
+
+class AneCompileFailed(Error):
+    """The ANE's compiler refused a part of the program, and Core ML did not go on without the ANE.
+
+    It gives no reason. Core ML may load such a model without an error and then end the process at the first prediction;
+    that is why it runs in a process of its own. What is publicly known of the hardware's limits is in the rules that
+    `anedsl check` applies.
+    """
+
+    code = "ANE0523"
+    title = "the ANE's compiler refuses `{kernel}`: the run {how}"
+    notes = ("it wrote: {lines}",)
+    helps = (
+        "look at what `anedsl check FILE --route coreml --chip m1..m5 --strict` says of the kernel for your chip",
+        "halve the kernel until it compiles: the op that makes the difference is the one to write differently",
+    )
+    kernel: str
+    how: str
+    lines: str | None = None
+
+
+class AneFallback(Warning):
+    """The ANE's compiler refused a part of the program, and Core ML computed that part elsewhere.
+
+    The outputs are those of the CPU (or in part of it), and so are the times.
+    """
+
+    code = "ANE0524"
+    title = "the ANE's compiler refused a part of `{kernel}`: the outputs were computed at least in part elsewhere"
+    notes = ("it wrote: {lines}",)
+    helps = ("see which ops are planned elsewhere with `--placement`",)
+    kernel: str
+    lines: str | None = None
+
+
+class CoreMLCrashed(Error):
+    """The process that called Core ML was ended, or ended without a reply. anedsl itself is not affected.
+
+    SIGKILL at the first prediction is known from programs that the ANE's compiler refused, and from a lack of memory;
+    SIGABRT from damaged models.
+    """
+
+    code = "ANE0525"
+    title = "Core ML's process {how} {stage}"
+    notes = ("it wrote: {lines}",)
+    helps = ("{advice}",)
+    how: str
+    stage: str
+    lines: str | None = None
+    advice: str | None = None
+
+
+class CoreMLTimeout(Error):
+    """Core ML did not finish in time, and its process was ended.
+
+    Compiling for the ANE may take minutes for a large program, and has been reported never to end for some.
+    """
+
+    code = "ANE0526"
+    title = "Core ML did not finish within {seconds} s: it was stopped {stage}"
+    notes = ("it wrote: {lines}",)
+    helps = ("give it more time with `--timeout {longer}`", "see whether it is the ANE: `--units cpu_only` keeps off it")
+    seconds: str
+    longer: str
+    stage: str
+    lines: str | None = None
+
+
+class CoreMLRefused(Error):
+    """Core ML, or coremltools, raised an error."""
+
+    code = "ANE0527"
+    title = "Core ML refuses `{kernel}` {stage}: {reason}"
+    notes = ("it wrote: {lines}",)
+    kernel: str
+    stage: str
+    reason: str
+    lines: str | None = None
+
+
+class CannotKeep(Error):
+    """A run needs a folder for its files: in the cache (`ANEDSL_CACHE`), or for temporary files (`TMPDIR`)."""
+
+    code = "ANE0528"
+    title = "cannot write what a run by Core ML needs: {reason}"
+    helps = ("set `ANEDSL_CACHE` to a folder with enough room, or to nothing for no cache",)
+    reason: str
+
+
+class UnexpectedOutput(Error):
+    """What Core ML gave back is not what the program declares. The outputs are not shown, because they cannot be right."""
+
+    code = "ANE0529"
+    title = "Core ML gave for output `{name}` {found}; the program declares {expected}"
+    helps = ("please report it with the kernel, the macOS and the coremltools version that `anedsl doctor` shows",)
+    name: str
+    found: str
+    expected: str
+
+
+class NoPlacement(Warning):
+    """Where each op is planned comes from Core ML's compute plan, which macOS has from 14.4 on.
+
+    Plans name no device at all for programs that were written for an early opset.
+    """
+
+    code = "ANE0530"
+    title = "there is no placement report: {reason}"
+    helps = ("{advice}",)
+    reason: str
+    advice: str | None = None
+
+
+class UnknownUnits(Error):
+    """Core ML may be told to keep off the GPU, off the Neural Engine, or off both."""
+
+    code = "ANE0531"
+    title = "unknown compute units `{name}`"
+    helps = ("did you mean `{nearest}`?", "choose {known}")
+    name: str
+    known: str
+    nearest: str | None = None

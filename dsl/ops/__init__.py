@@ -6,13 +6,21 @@ from anedsl.ops import (
     activation,
     attention,
     comparison,
+    constexpr,
     conversion,
     elementwise,
     linear,
     normalization,
+    pooling,
+    quantization,
+    rearranging,
     reduction,
+    resampling,
+    scattering,
     shape,
     slicing,
+    sorting,
+    transposed,
 )
 from anedsl.ops.record import Op
 
@@ -23,10 +31,18 @@ FAMILIES = (
     conversion,
     reduction,
     shape,
+    rearranging,
     slicing,
+    scattering,
+    sorting,
     linear,
+    transposed,
+    pooling,
+    resampling,
     normalization,
     attention,
+    quantization,
+    constexpr,
 )
 
 

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from anedsl.ops.call import Call, normal_axis
-from anedsl.ops.checks import need_choice, need_rank, need_shape, wrong_attribute
+from anedsl.ops.checks import need_choice, need_least, need_rank, need_shape, wrong_attribute
 from anedsl.ops.gathering import GATHERED, inside, misfit
 from anedsl.ops.record import INDEX, NUMBER, Array, Attribute, Domain, Op, Operand, no_flops
-from anedsl.types import INT32, TensorType
+from anedsl.types import BOOL, FP16, FP32, INT32, TensorType
 
 FAMILY = "slicing"
 POSITIONS = Domain("I", (INT32,))
+VALUE = Domain("T", (FP16, FP32, INT32, BOOL))
 MODES: dict[str, Any] = {
     "add": np.add,
     "div": np.divide,
@@ -126,6 +127,31 @@ def _scattered_nd(data: Array, indices: Array, updates: Array, *, mode: str, val
     return _changed(data, _places(data, indices, 0), updates, mode)
 
 
+def _one_hot(call: Call) -> TensorType:
+    indices: TensorType = call.types["indices"]
+    need_least(call, "one_hot_vector_size", 1)
+    given = [name for name in ("on_value", "off_value") if call.types.get(name) is not None]
+    if len(given) == 1:
+        from anedsl.diagnostics.shapes import NeedsCompanion
+
+        other = "off_value" if given == ["on_value"] else "on_value"
+        call.fail(given[0], NeedsCompanion, op="one_hot", operand=given[0], companion=other, advice="the defaults are int32")
+    for name in given:
+        need_shape(call, name, (), f"`{name}` is one number")
+    wide = indices.with_shape((*indices.shape, call.attributes["one_hot_vector_size"]))
+    axis = normal_axis(call, "axis", call.attributes["axis"], wide)
+    call.attributes["axis"] = axis
+    dtype = call.types["on_value"].dtype if given else INT32
+    return TensorType(dtype, (*indices.shape[:axis], wide.shape[-1], *indices.shape[axis:]))
+
+
+def _encoded(indices: Array, on_value: Array | None, off_value: Array | None, *, one_hot_vector_size: int, axis: int) -> Array:
+    on, off = (np.int32(1), np.int32(0)) if on_value is None or off_value is None else (on_value, off_value)
+    hot = np.expand_dims(indices, axis)
+    places = np.arange(one_hot_vector_size).reshape([-1 if at == axis else 1 for at in range(hot.ndim)])
+    return np.where(hot == places, on, off)
+
+
 _VALIDATE = Attribute("validate_indices", "bool", False, "Stop at run time at a position outside the axis.", since="ios17")
 
 
@@ -173,5 +199,23 @@ OPS = (
         _scatter_nd,
         _scattered_nd,
         "Changes the elements, or slices, whose positions stand along the last axis of `indices`.",
+    ),
+    Op(
+        "one_hot",
+        "Makes of each index a vector that has `on_value` at the index and `off_value` elsewhere.",
+        operands=(
+            Operand("indices", POSITIONS, "Positions in the new axis; the vector of one outside is all `off_value`."),
+            Operand("on_value", VALUE, "A scalar; int32 1 by default.", optional=True, const=True),
+            Operand("off_value", VALUE, "A scalar; int32 0 by default.", optional=True, const=True),
+        ),
+        infer=_one_hot,
+        reference=_encoded,
+        attributes=(
+            Attribute("one_hot_vector_size", "int", doc="The size of the new axis."),
+            Attribute("axis", "int", -1, "Where the new axis is in the result."),
+        ),
+        flops=no_flops,
+        example="y = one_hot(labels, one_hot_vector_size = 10)",
+        family=FAMILY,
     ),
 )

@@ -166,6 +166,10 @@ def _banded(x: Array, *, lower: int, upper: int) -> Array:
     return np.where(kept, x, np.zeros((), x.dtype))
 
 
+def _shape_of(call: Call) -> TensorType:
+    return TensorType(INT32, (need_rank(call, "x", 1).rank,))
+
+
 # tensors of one number
 
 
@@ -315,6 +319,14 @@ OPS = (
             Attribute("start", "int", doc="The first number."),
             Attribute("step", "int", doc="The difference of neighbours."),
         ),
+    ),
+    _moves(
+        "shape",
+        _shape_of,
+        lambda x: np.array(x.shape, np.int32),
+        "The sizes of a tensor, as a tensor; `x.shape` gives them at compile time.",
+        "sizes = shape(x)",
+        domain=COMMON,
     ),
     *joining.OPS,
 )

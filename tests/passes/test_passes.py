@@ -1,0 +1,106 @@
+"""Every pass keeps the graph valid and its results the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from anedsl.graph import Graph
+from anedsl.passes import PIPELINE, Pass, optimize
+from anedsl.passes.fold import fold_constants
+from anedsl.passes.verify import verify
+from anedsl.reference.executor import execute
+from anedsl.running import random_inputs
+from tests.language.kernels import graph_of
+from tests.passes.graphs import kernels
+
+
+def ops(text: str) -> list[str]:
+    """The ops that are left of a kernel's body with inputs x and z, after the whole pipeline."""
+    graph = graph_of(f"kernel k() {{ input x, z: fp16[1, 4, 1, 2]; weight w: fp16[1, 4, 1, 1] = 0.5; output y; {text} }}")
+    return [node.op.name for node in optimize(graph).operations]
+
+
+@pytest.mark.parametrize("step", PIPELINE, ids=lambda step: step.__name__)
+@settings(max_examples=60, deadline=None)
+@given(text=kernels())
+def test_each_pass_keeps_the_result(step: Pass, text: str) -> None:
+    graph = graph_of(text)
+    verify(graph)
+    changed = step(graph)
+    verify(changed)
+    same(graph, changed, exact=step is not fold_constants)
+
+
+@settings(max_examples=80, deadline=None)
+@given(text=kernels())
+def test_the_pipeline_keeps_the_result(text: str) -> None:
+    graph = graph_of(text)
+    optimized = optimize(graph, after=lambda step, result: verify(result))
+    same(graph, optimized, exact=False)
+    assert len(optimize(optimized).nodes) == len(optimized.nodes)
+
+
+def same(before: Graph, after: Graph, *, exact: bool) -> None:
+    """Equal in fp64; and in fp16, bit for bit, where no arithmetic was moved to compile time."""
+    inputs = random_inputs(before, 0)
+    for numerics in ("fp64", "fp16") if exact else ("fp64",):
+        expected, found = execute(before, inputs, numerics), execute(after, inputs, numerics)
+        for name in expected:
+            if numerics == "fp16":
+                np.testing.assert_array_equal(found[name], expected[name])
+            else:
+                np.testing.assert_allclose(found[name], expected[name], rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("y = x ** 2", ["mul"]),
+        ("y = x ** 1", []),
+        ("y = x ** 0.5", ["sqrt"]),
+        ("y = x ** -0.5", ["pow"]),
+        ("y = x * 1 + 0 - 0", []),
+        ("y = 1 * x / 1", []),
+        ("y = 0 + x", []),
+        ("y = x + -z", ["sub"]),
+        ("y = x - -z", ["add"]),
+        ("y = -(-x)", []),
+        ("y = 2 * x + x * 2", ["mul", "add"]),
+        ("y = x * z + z * x", ["mul", "add"]),
+        ("y = x - z + (z - x)", ["sub", "sub", "add"]),
+        ("y = reshape(x, [1, 4, 1, 2])", []),
+        ("y = transpose(x, [0, 1, 2, 3])", []),
+        ("y = transpose(x, [0, 3, 2, 1])", ["transpose"]),
+        ("y = cast(x, fp16)", []),
+        ("y = cast(x, fp32)", ["cast"]),
+        ("y = x[:, :]", []),
+        ("y = x[:, ::-1]", ["reverse"]),
+        ("y = concat(x, axis = 1)", []),
+        ("t = x * z; y = x + z", ["add"]),
+        ("y = x * (w * 2 + sqrt(w))", ["mul"]),
+        ("y = conv(x, transpose(w, [1, 0, 2, 3]) * 3 + full([4, 1, 1, 1], 1) * w)", ["conv"]),
+        ("y = mean(x, axis = 1) + reduce_mean(x, axes = [1], keep_dims = true)", ["reduce_mean", "add"]),
+        ("y = x + full([1, 4, 1, 2], 0)", ["add"]),
+    ],
+)
+def test_what_is_left(text: str, expected: list[str]) -> None:
+    assert ops(text) == expected
+
+
+def test_a_number_that_spreads_a_tensor_is_kept() -> None:
+    graph = graph_of("kernel k() { input x: fp16[1, 1, 1, 2]; output y; y = x + full([1, 4, 1, 1], 0) }")
+    assert [node.op.name for node in optimize(graph).operations] == ["add"]
+
+
+def test_folded_weights_are_computed_only_when_they_are_asked_for() -> None:
+    text = "kernel k() { input x: fp16[1, 4, 8, 8]; weight w: fp16[64, 4, 8, 1]; output y; y = conv(x, transpose(w, [0, 1, 3, 2])) }"
+    graph = optimize(graph_of(text))  # the weight has no data yet: computing anything would fail
+    (const,) = [node for node in graph.constants if node.result.type.size > 1]
+    assert const.result.name == "w_transpose"
+
+
+def test_weights_are_never_merged() -> None:
+    text = "kernel k() { input x: fp16[4]; weight a, b: fp16[4] = ones; output y; y = x * a + x * b }"
+    assert len(optimize(graph_of(text)).constants) == 2

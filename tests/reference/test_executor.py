@@ -1,0 +1,92 @@
+"""What each numerics rounds, and when."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from anedsl.half import round_to_half
+from tests.language.kernels import outputs_of
+
+floats = st.floats(width=32, allow_nan=True, allow_infinity=True)
+
+
+@settings(max_examples=200, deadline=None)
+@given(hnp.arrays(np.float32, hnp.array_shapes(max_dims=2, max_side=40), elements=floats))
+def test_rounding_to_half_is_numpy_s(array: np.ndarray) -> None:
+    with np.errstate(over="ignore", invalid="ignore"):
+        expected = array.astype(np.float16).astype(np.float32)
+    np.testing.assert_array_equal(round_to_half(array), expected)
+
+
+def test_every_half_and_every_tie_between_two() -> None:
+    halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    halves = np.sort(halves[np.isfinite(halves)]).astype(np.float32)
+    ties = ((halves[1:].astype(np.float64) + halves[:-1]) / 2).astype(np.float32)
+    for array in (halves, ties, np.nextafter(ties, np.float32(np.inf)), np.nextafter(ties, np.float32(-np.inf))):
+        np.testing.assert_array_equal(round_to_half(array), array.astype(np.float16).astype(np.float32))
+    edge = np.array([65504, 65519.99, 65520, 1e38, -65520, np.inf, -0.0] * 64, np.float32)
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(round_to_half(edge), edge.astype(np.float16).astype(np.float32))
+
+
+def test_fp16_rounds_after_every_op() -> None:
+    x = np.array([1.0, 205.1, 0.1])
+    text = "kernel k() { input x: fp16[3]; output y; y = x * x + 1 - x }"
+    h = x.astype(np.float16)
+    expected = h * h + np.float16(1) - h
+    found = outputs_of(text, {"x": x}, "fp16")["y"]
+    assert found.dtype == np.float16
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_fp16_accumulates_in_fp32_inside_an_op() -> None:
+    x = np.full((1, 4096), 1.0)
+    found = outputs_of("kernel k() { input x: fp16[1, 4096]; output y; y = sum(x, axis = 1) }", {"x": x}, "fp16")["y"]
+    assert found[0, 0] == 4096  # adding ones in fp16 stops at 2048
+
+
+def test_fp16_overflows_where_the_type_does() -> None:
+    x = np.full((1, 768), 10.0)
+    found = outputs_of("kernel k() { input x: fp16[1, 768]; output s, m; s = sum(x * x); m = mean(x * x) }", {"x": x}, "fp16")
+    assert np.isinf(found["s"]).all()
+    assert found["m"][0, 0] == 100
+
+
+@pytest.mark.parametrize(("numerics", "dtype"), [("fp64", np.float64), ("fp32", np.float32), ("fp16", np.float16)])
+def test_results_have_the_type_of_the_numerics(numerics: str, dtype: type) -> None:
+    text = "kernel k() { input x: fp16[2]; input w: fp32[2]; output y, z, b, i; y = x / 3; z = w / 3; b = x > 1; i = cast(x, int32) }"
+    found = outputs_of(text, {"x": np.ones(2), "w": np.ones(2)}, numerics)
+    assert found["y"].dtype == dtype
+    assert found["z"].dtype == (np.float32 if numerics == "fp16" else dtype)
+    assert found["b"].dtype == np.bool_
+    assert found["i"].dtype == np.int32
+    assert found["z"][0] == found["z"].dtype.type(1) / found["z"].dtype.type(3)
+
+
+def test_fp64_takes_inputs_numbers_and_weights_as_they_are_given() -> None:
+    text = "kernel k(EPS = 1e-5) { input x: fp16[1]; weight w: fp16[1] = 0.3; output y; y = x * w + EPS }"
+    assert outputs_of(text, {"x": np.array([0.1])})["y"][0] == 0.1 * 0.3 + 1e-5
+
+
+def test_attributes_are_rounded_with_their_operand() -> None:
+    x = np.zeros(1)
+    text = "kernel k() { input x: fp16[1]; output y; y = log(x, epsilon = 1e-12) }"
+    assert np.isfinite(outputs_of(text, {"x": x}, "fp64")["y"]).all()
+    assert np.isneginf(outputs_of(text, {"x": x}, "fp16")["y"]).all()
+
+
+def test_memory_holds_only_what_is_alive() -> None:
+    import tracemalloc
+
+    chain = "\n".join(f"h{i + 1} = h{i} + 1" for i in range(40))
+    text = f"kernel k() {{\ninput h0: fp16[1, 1000, 1, 250]\noutput y\n{chain}\ny = h40\n}}"
+    x = np.zeros((1, 1000, 1, 250))
+    tracemalloc.start()
+    outputs_of(text, {"h0": x}, "fp32")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 12 * x.size * 4
