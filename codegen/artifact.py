@@ -17,6 +17,7 @@ from anedsl.codegen.packs import Lowered, lower_packs
 from anedsl.codegen.program import Blob, Program, build
 from anedsl.diagnostics import Diagnostic
 from anedsl.graph import Graph
+from anedsl.passes import tidy
 
 __all__ = ["Artifact", "Emission", "Options", "prepare", "write"]
 
@@ -40,7 +41,8 @@ class Emission(NamedTuple):
 def prepare(graph: Graph, options: Options) -> Emission:
     """Lowers packs, legalizes and flattens a logical graph. Raises ANE0430 to ANE0433."""
     lowered = lower_packs(graph)
-    legal = legalize(lowered.graph, options.dialect, options.route)
+    # A slice of a pack, or a pack of slices, may meet the kernel's own slices and concats.
+    legal = legalize(tidy(lowered.graph), options.dialect, options.route)
     if "mlpackage" in options.emit:
         from anedsl.codegen.mlpackage import check_types
 

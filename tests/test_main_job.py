@@ -55,7 +55,7 @@ def formula(x: Array, dy: Array, w: Array, eps: float = 1e-5) -> Array:
 @pytest.fixture(scope="module")
 def artifact(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("build")
-    x, dy, w = data()
+    w = data()[2]
     np.savez(out / "w.npz", rms_w=w)
     command("compile", EXAMPLE, "-o", out, "--weights", out / "w.npz")
     return out / "rmsnorm_bwd"
@@ -130,7 +130,11 @@ def test_options(tmp_path: Path) -> None:
     command("compile", EXAMPLE, "-D", "DIM=1024", "-D", "SEQ=512", "-o", tmp_path / "a")
     manifest = json.loads((tmp_path / "a" / "rmsnorm_bwd" / "kernel.json").read_text())
     assert manifest["parameters"] == {"DIM": 1024, "SEQ": 512, "EPS": 1e-5}
-    assert manifest["inputs"][1] | {"range": None} == manifest["inputs"][1] | {"range": None, "shape": [1, 1024, 1, 512], "start": 1024}
+    assert manifest["inputs"][1] | {"range": None} == manifest["inputs"][1] | {
+        "range": None,
+        "shape": [1, 1024, 1, 512],
+        "start": 1024,
+    }
 
     command("compile", EXAMPLE, "--dialect", "1.0", "--emit", "mil,header", "-o", tmp_path / "b")
     text = (tmp_path / "b" / "rmsnorm_bwd" / "model.mil").read_text()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -248,7 +249,7 @@ def explain(
     explain_code(code, format.value)
 
 
-COMMANDS = {"compile": compile, "check": check, "run": run, "ops": ops, "explain": explain}
+COMMANDS: dict[str, Callable[..., None]] = {"compile": compile, "check": check, "run": run, "ops": ops, "explain": explain}
 """Every command by its name, in the order that `--help` shows."""
 
 

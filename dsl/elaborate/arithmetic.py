@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from anedsl.diagnostics import Failure
 from anedsl.diagnostics.base import Diagnostic
 from anedsl.elaborate.values import ConstTensor, describe, is_number
+from anedsl.ops.call import MAX_RANK
 from anedsl.source import Span
 from anedsl.types import DType
 
@@ -55,7 +57,7 @@ def _numbers(symbol: str, left: Any, right: Any, span: Span) -> Any:
         raise _invalid(span, "the result is too large for a number") from None
     if isinstance(result, complex):
         raise _invalid(span, f"{left} ** {right} is not a real number")
-    return result
+    return finite(result, span) if isinstance(result, float) else result
 
 
 def _check_growth(symbol: str, left: int, right: int, span: Span) -> None:
@@ -79,12 +81,19 @@ def _tensors(symbol: str, left: Any, right: Any, span: Span) -> ConstTensor:
     if symbol == "**" and a.dtype.kind in "iu" and b.dtype.kind in "iu" and (b < 0).any():
         a = a.astype(np.float64)
     try:
-        shape = np.broadcast_shapes(a.shape, b.shape) if symbol != "@" else ()
+        shape = np.broadcast_shapes(a.shape, b.shape) if symbol != "@" else _product_shape(a.shape, b.shape)
         check_size(shape, span)
         with np.errstate(all="ignore"):
             return ConstTensor(np.asarray(OPERATORS[symbol](a, b)))
     except (ValueError, TypeError):
         raise _invalid(span, f"shapes {list(a.shape)} and {list(b.shape)} do not fit `{symbol}`") from None
+
+
+def _product_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of a matrix product; vectors are refused by numpy itself where they do not fit."""
+    if len(a) < 2 or len(b) < 2:
+        return ()
+    return (*np.broadcast_shapes(a[:-2], b[:-2]), a[-2], b[-1])
 
 
 def _array(value: Any, span: Span, symbol: str) -> Any:
@@ -114,9 +123,20 @@ def check_integer(value: int, span: Span, bits: int = 64) -> int:
 def finite(value: int | float, span: Span) -> float:
     """The number as a float, if it has a finite one."""
     try:
-        return float(value)
+        found = float(value)
     except OverflowError:
-        raise _invalid(span, "the number is too large") from None
+        found = math.inf
+    if not math.isfinite(found):
+        raise _invalid(span, "the number is too large", detail="is not finite in double precision")
+    return found
+
+
+def check_rank(rank: int, span: Span) -> None:
+    """Refuses a tensor of more axes than any machine takes."""
+    if rank > MAX_RANK:
+        from anedsl.diagnostics.names import InvalidDimension
+
+        raise Failure(InvalidDimension(span=span, problem=f"a tensor has at most {MAX_RANK} axes", found=f"a list of {rank}"))
 
 
 def check_size(shape: tuple[int, ...], span: Span) -> None:
@@ -138,8 +158,8 @@ def negative(value: Any, span: Span) -> Any:
     raise _invalid(span, f"`-` does not apply to {describe(value)}")
 
 
-def _invalid(span: Span, problem: str, advice: str | None = None) -> Failure:
+def _invalid(span: Span, problem: str, advice: str | None = None, detail: str | None = "") -> Failure:
     from anedsl.diagnostics.names import InvalidOperation
 
-    diagnostic: Diagnostic = InvalidOperation(span=span, problem=problem, advice=advice)
+    diagnostic: Diagnostic = InvalidOperation(span=span, problem=problem, detail=detail, advice=advice)
     return Failure(diagnostic)

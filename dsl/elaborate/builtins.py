@@ -140,6 +140,7 @@ def _shape(site: Site, value: Any, name: str = "shape") -> tuple[int, ...]:
                 InvalidDimension(span=site.span_of(name), problem="a shape is a list of positive integers", found=describe(dim))
             )
     shape = tuple(dims)
+    arithmetic.check_rank(len(shape), site.span_of(name))
     arithmetic.check_size(shape, site.span_of(name))
     return shape
 
@@ -220,7 +221,7 @@ def _len(site: Site, x: Any) -> int:
 def _int(site: Site, x: Any) -> int:
     if not is_number(x):
         raise _wrong(site, "x", "a number", x)
-    return int(x)
+    return x if isinstance(x, int) else int(arithmetic.finite(x, site.span))
 
 
 def _float(site: Site, x: Any) -> float:

@@ -128,9 +128,9 @@ def _bind_op(op: Op, arguments: Sequence[Argument], span: Span) -> dict[str, Arg
 
 def _operand(op: Op, operand: Operand, argument: Argument) -> Any:
     value = argument.value
-    if isinstance(value, Family):
-        value = value.members
     if operand.variadic:
+        if isinstance(value, Family):
+            value = value.members
         parts = value if isinstance(value, tuple) else (value,)
         return tuple(_tensor_like(op, operand, part, argument.span) for part in parts)
     return _tensor_like(op, operand, value, argument.span)
@@ -142,7 +142,8 @@ def _tensor_like(op: Op, operand: Operand, value: Any, span: Span) -> Any:
         return value
     if isinstance(value, (tuple, range)):
         return list_tensor(value, span)
-    raise wrong_kind(span, "a tensor", value, use=f"`{operand.name}` of `{op.name}`")
+    advice = f"use one of its members: `{value.name}[0]`" if isinstance(value, Family) else None
+    raise wrong_kind(span, "a tensor", value, use=f"`{operand.name}` of `{op.name}`", advice=advice)
 
 
 def _has_value(operands: Any) -> bool:

@@ -65,6 +65,7 @@ def tensor_type(type: tree.Type, frame: Frame) -> TensorType:
     dtype = dtype_of(type.dtype, frame)
     shape = tuple(_dimension(dimension, frame) for dimension in type.dimensions or ())
     found = TensorType(dtype, shape)
+    arithmetic.check_rank(found.rank, frame.at(type.span))
     if found.size > MAX_ELEMENTS:
         from anedsl.diagnostics.shapes import TensorTooLarge
 

@@ -44,11 +44,14 @@ def _name(node: tree.Name, frame: Frame) -> Any:
 
             raise Failure(UnknownName(span=frame.at(node.span), name=name, advice=f"define `{name} = ...` above this line"))
         return binding.value
-    found = None if _is_own_name(name, frame) else frame.module.find(name)
+    own = _is_own_name(name, frame)
+    found = frame.module.imported.get(name) if own else frame.module.find(name)
     if found is None:
         found = builtins.NAMES.get(name)
     if found is None:
         found = OPS.get(name)
+    if found is None and own:
+        found = frame.module.find(name)
     if found is None:
         from anedsl.diagnostics.names import UnknownName
 
@@ -58,8 +61,8 @@ def _name(node: tree.Name, frame: Frame) -> Any:
 
 
 def _is_own_name(name: str, frame: Frame) -> bool:
-    """Inside a function that has an op's name the op is meant: a function cannot call itself, and may build on the op."""
-    return (name in OPS or name in builtins.NAMES) and frame.callers[-1:] == (f"{frame.module.source.name}:{name}",)
+    """Whether this is the name of the function around it: what it hides is meant then, for a function cannot call itself."""
+    return frame.callers[-1:] == (f"{frame.module.source.name}:{name}",)
 
 
 def _literal(node: tree.Literal, frame: Frame) -> Any:
@@ -68,7 +71,7 @@ def _literal(node: tree.Literal, frame: Frame) -> Any:
 
         detail = f"has more than {arithmetic.MAX_BITS} bits"
         raise Failure(IntegerTooLarge(span=frame.at(node.span), detail=detail))
-    return node.value
+    return arithmetic.finite(node.value, frame.at(node.span)) if isinstance(node.value, float) else node.value
 
 
 def _group(node: tree.Group, frame: Frame) -> Any:
@@ -76,7 +79,7 @@ def _group(node: tree.Group, frame: Frame) -> Any:
 
 
 def _sequence(node: tree.Sequence, frame: Frame) -> Any:
-    return tuple(evaluate(item, frame) for item in node.items)
+    return frame.elaboration.counted(tuple(evaluate(item, frame) for item in node.items), frame.at(node.span))
 
 
 def _unary(node: tree.Unary, frame: Frame) -> Any:
@@ -127,7 +130,7 @@ def _apply(node: tree.Binary, left: Any, left_span: Span, frame: Frame) -> Any:
             return calls.call_op(OPS[OPERATORS[symbol]], arguments, span, frame)
         wrong, at = (left, left_span) if not isinstance(left, bool) else (right, node.right.span)
         raise calls.wrong_kind(frame.at(at), "`true` or `false`", wrong)
-    return arithmetic.binary(symbol, left, right, span)
+    return frame.elaboration.counted(arithmetic.binary(symbol, left, right, span), span)
 
 
 def _conditional(node: tree.Conditional, frame: Frame) -> Any:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from anedsl.diagnostics import Failure, Sink
+from anedsl.diagnostics import Diagnostic, Failure, Sink
 from anedsl.elaborate.builder import GraphBuilder
 from anedsl.elaborate.scope import Scope
 from anedsl.source import Span
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from anedsl.elaborate.modules import LoadedModule
 
 MAX_STATEMENTS = 1_000_000
+MAX_ERRORS = 50
+MAX_LIST_VALUES = 10_000_000
+"""How many values the lists of a kernel may hold together, each counted wherever a list holds it."""
+MAX_LIST_NESTING = 32
 
 
 class Elaboration:
@@ -25,6 +29,15 @@ class Elaboration:
         self.sink = sink
         self.statements = 0
         self.depth = 0
+        self.list_values = 0
+
+    def report(self, diagnostic: Diagnostic) -> None:
+        """Adds a problem; ends the kernel where there are too many to be read."""
+        self.sink.add(diagnostic)
+        if len(self.sink.errors) > MAX_ERRORS:
+            from anedsl.diagnostics.syntax import TooManyErrors
+
+            raise Failure(TooManyErrors(span=diagnostic.span, limit=MAX_ERRORS))
 
     def enter(self, span: Span) -> None:
         """One level deeper in an expression, a block or a call."""
@@ -43,6 +56,32 @@ class Elaboration:
             from anedsl.diagnostics.names import ProgramTooLarge
 
             raise Failure(ProgramTooLarge(span=span, limit=MAX_STATEMENTS, what="compile-time statements"))
+
+
+    def counted(self, value: Any, span: Span) -> Any:
+        """A value that was just made: lists that share parts would otherwise grow without bound in a few lines."""
+        if isinstance(value, tuple):
+            self._count_list(value, span, MAX_LIST_NESTING)
+        elif isinstance(value, str):
+            self._spend(len(value), span)
+        return value
+
+    def _count_list(self, items: tuple[Any, ...], span: Span, levels: int) -> None:
+        if levels == 0:
+            from anedsl.diagnostics.syntax import NestedTooDeep
+
+            raise Failure(NestedTooDeep(span=span, limit=MAX_LIST_NESTING))
+        self._spend(len(items), span)
+        for item in items:
+            if isinstance(item, tuple):
+                self._count_list(item, span, levels - 1)
+
+    def _spend(self, count: int, span: Span) -> None:
+        self.list_values += count
+        if self.list_values > MAX_LIST_VALUES:
+            from anedsl.diagnostics.names import ProgramTooLarge
+
+            raise Failure(ProgramTooLarge(span=span, limit=MAX_LIST_VALUES, what="values in lists and strings"))
 
 
 class Frame:

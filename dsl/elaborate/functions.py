@@ -41,9 +41,11 @@ def inline(function: Function, arguments: Sequence[Argument], span: Span, caller
             return result.value
     finally:
         elaboration.leave()
-    from anedsl.diagnostics.names import Misplaced
+    from anedsl.diagnostics.names import InvalidOperation
 
-    raise Failure(Misplaced(span=function.tree.name.span, what=f"`{name}` without `return`", where="where its value is used"))
+    related = (Label(function.tree.name.span, "has no `return`"),)
+    advice = "end its body with `return ...`"
+    raise Failure(InvalidOperation(span=span, related=related, problem=f"`{name}` returns no value", detail="has no value", advice=advice))
 
 
 def _bind(function: tree.Function, arguments: Sequence[Argument], span: Span, frame: Frame) -> None:
@@ -84,12 +86,12 @@ def _bind_one(function: tree.Function, parameter: tree.Parameter, argument: Argu
             from anedsl.diagnostics.names import MissingArgument
 
             raise Failure(MissingArgument(span=span, op=function.name.text, name=name, signature=signature(function)))
-        argument = Argument(name, evaluate(parameter.default, frame), parameter.default.span)
+        argument = Argument(name, evaluate(parameter.default, frame), frame.at(parameter.default.span))
     if isinstance(argument.value, (Op, Builtin, Function)):
         raise wrong_kind(argument.span, "a tensor or a compile-time value", argument.value)
     if parameter.pattern is not None:
         _match(function, parameter, parameter.pattern, argument, frame)
-    define(frame.scope, name, argument.value, parameter.name.span, "argument")
+    define(frame.scope, name, argument.value, frame.at(parameter.name.span), "argument")
 
 
 def _match(function: tree.Function, parameter: tree.Parameter, pattern: tree.Type, argument: Argument, frame: Frame) -> None:

@@ -57,12 +57,16 @@ def _element(target: Any, item: Item) -> Any:
     sequence = target.members if isinstance(target, Family) else target
     if item.kind == "index":
         assert item.start is not None
-        return sequence[_in_range(item.start, len(sequence), describe(target), item.span)]
+        return sequence[_in_range(item.start, len(sequence), _named(target), item.span)]
     if item.kind == "slice" and item.step != 0:
         return tuple(sequence[item.start : item.stop : item.step])
     from anedsl.diagnostics.names import InvalidOperation
 
     raise Failure(InvalidOperation(span=item.span, problem="a list takes an index or a slice"))
+
+
+def _named(target: Any) -> str:
+    return f"the weight family `{target.name}`" if isinstance(target, Family) else "the list"
 
 
 def _in_range(index: int, size: int, axis: str, span: Span) -> int:

@@ -106,6 +106,8 @@ def _parameter(kernel: tree.Kernel, parameter: tree.Parameter, given: Mapping[st
         raise wrong_kind(span, "a number, boolean or string", value, use="the value of a parameter")
     if is_integer(value):
         arithmetic.check_integer(value, span)
+    if isinstance(value, float):
+        arithmetic.finite(value, span)
     return value
 
 

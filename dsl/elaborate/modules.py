@@ -15,7 +15,7 @@ from anedsl.source import NOWHERE, Source, Span
 from anedsl.syntax import tree
 from anedsl.syntax.parse import parse
 
-MAX_FILE_BYTES = 16 * 1024 * 1024
+MAX_FILE_BYTES = 2 * 1024 * 1024
 MAX_FILES = 1000
 STD = Path(__file__).resolve().parent.parent / "std"
 
@@ -164,7 +164,10 @@ def read_source(path: Path, shown: str, asked: Span = NOWHERE) -> Source:
         close = nearest(path.name, siblings)
         raise Failure(syntax.UnreadableFile(span=asked, path=shown, reason=reason.lower(), nearest=close)) from None
     if len(data) > MAX_FILE_BYTES:
-        raise Failure(syntax.FileTooLarge(span=asked, path=shown, size=path.stat().st_size, limit=MAX_FILE_BYTES))
+        readable = Source(shown, data[:MAX_FILE_BYTES].decode("utf-8", errors="replace"))
+        span = Span(readable, len(readable.text) - 1, len(readable.text))
+        limit = f"{MAX_FILE_BYTES} bytes"
+        raise Failure(syntax.FileTooLarge(span=span, path=shown, size=f"{path.stat().st_size} bytes", limit=limit))
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -38,7 +38,7 @@ def execute_block(block: tree.Block, frame: Frame) -> Returned | None:
                 if frame.call is not None or _is_fatal(failure):
                     raise
                 for diagnostic in failure.diagnostics:
-                    elaboration.sink.add(diagnostic)
+                    elaboration.report(diagnostic)
                 _poison(statement, frame)
                 returned = None
             if returned is not None:
@@ -50,7 +50,7 @@ def execute_block(block: tree.Block, frame: Frame) -> Returned | None:
 
 def _is_fatal(failure: Failure) -> bool:
     """Past a limit of size or depth there is no going on."""
-    return any(diagnostic.code in ("ANE0104", "ANE0220") for diagnostic in failure.diagnostics)
+    return any(diagnostic.code in ("ANE0104", "ANE0110", "ANE0220") for diagnostic in failure.diagnostics)
 
 
 def _poison(statement: tree.Statement, frame: Frame) -> None:

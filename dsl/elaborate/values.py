@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,28 +37,45 @@ class ConstTensor:
         return shape
 
 
-class Family(NamedTuple):
+# None of these is a NamedTuple: a tuple is a list of the language.
+
+
+class Family:
     """`weight W[COUNT]`: used as `W[i]`."""
 
-    name: str
-    members: tuple[Value, ...]
+    __slots__ = ("members", "name")
+
+    def __init__(self, name: str, members: tuple[Value, ...]) -> None:
+        self.name = name
+        self.members = members
 
 
-class Function(NamedTuple):
+class Function:
     """A function of a file, with the file it sees its names in."""
 
-    tree: tree.Function
-    module: LoadedModule
+    __slots__ = ("module", "tree")
+
+    def __init__(self, tree: tree.Function, module: LoadedModule) -> None:
+        self.tree = tree
+        self.module = module
 
 
-class Builtin(NamedTuple):
-    """A short name: `run` takes the bound arguments and returns a value."""
+class Builtin:
+    """A short name: `run` takes the bound arguments and returns a value.
 
-    name: str
-    parameters: tuple[tuple[str, Any], ...]  # name and default; `...` for none
-    run: Callable[..., Any]
-    doc: str
-    variadic: str = ""  # the parameter that takes all positional arguments
+    `parameters` are names and defaults; `variadic` is the parameter that takes all positional arguments.
+    """
+
+    __slots__ = ("doc", "name", "parameters", "run", "variadic")
+
+    def __init__(
+        self, name: str, parameters: tuple[tuple[str, Any], ...], run: Callable[..., Any], doc: str, variadic: str = ""
+    ) -> None:
+        self.name = name
+        self.parameters = parameters
+        self.run = run
+        self.doc = doc
+        self.variadic = variadic
 
 
 class Poison:

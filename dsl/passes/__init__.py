@@ -9,10 +9,19 @@ from anedsl.passes.canonical import canonicalize
 from anedsl.passes.common import eliminate_common_subexpressions
 from anedsl.passes.dead_code import eliminate_dead_code
 from anedsl.passes.fold import fold_constants
+from anedsl.passes.movement import simplify_movement
+from anedsl.passes.scaling import move_scales
 
 Pass = Callable[[Graph], Graph]
 
-PIPELINE: tuple[Pass, ...] = (fold_constants, canonicalize, eliminate_common_subexpressions, eliminate_dead_code)
+PIPELINE: tuple[Pass, ...] = (
+    fold_constants,
+    canonicalize,
+    simplify_movement,
+    move_scales,
+    eliminate_common_subexpressions,
+    eliminate_dead_code,
+)
 """What `optimize` repeats."""
 
 MAX_ROUNDS = 4
@@ -30,3 +39,8 @@ def optimize(graph: Graph, after: Callable[[Pass, Graph], None] | None = None) -
         if len(graph.nodes) == before:
             break
     return graph
+
+
+def tidy(graph: Graph) -> Graph:
+    """What is left to do once packs have become slices and concats: a slice may be the whole of what it is cut from."""
+    return eliminate_dead_code(simplify_movement(graph))

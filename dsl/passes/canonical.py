@@ -6,52 +6,25 @@ None where it does not apply.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from anedsl.data import ArrayData, FillData
-from anedsl.graph import CONST, Graph, Node, Value
-from anedsl.passes.rewriter import Rewriter
-
-Rewrite = Callable[[Node, Any, Rewriter], Value | None]
+from anedsl.graph import Graph, Node, Value
+from anedsl.passes.rewriter import Rewrite, Rewriter, number_of, rewrite
 
 
 def canonicalize(graph: Graph) -> Graph:
-    """Applies the rewrites of `REWRITES` once to every node, operands first.
+    """Arithmetic in one form, without ops that do nothing.
 
     y = pow(x, 2)         ->    y = mul(x, x)
     z = reshape(y, [4])   ->    # y has shape [4]: uses of z become uses of y
     """
-    rewriter = Rewriter(graph)
-    for node in graph.nodes:
-        operands = rewriter.operands(node)
-        for rewrite in REWRITES.get(node.op.name, ()):
-            new = rewrite(node, operands, rewriter)
-            if new is not None:
-                rewriter.replace(node.result, new)
-                break
-        else:
-            rewriter.keep(node)
-    return rewriter.finish()
-
-
-def _number(value: Value, rewriter: Rewriter) -> float | None:
-    """The number that a const has everywhere, or None."""
-    node = rewriter.producers.get(value)
-    if node is None or node.op is not CONST or "weight" in node.attributes:
-        return None
-    data = node.attributes["val"]
-    if isinstance(data, FillData):
-        return float(data.value)
-    if isinstance(data, ArrayData) and data.array.size == 1:
-        return float(data.array.reshape(-1)[0])
-    return None
+    return rewrite(graph, REWRITES)
 
 
 def power_to_product(node: Node, operands: Any, rewriter: Rewriter) -> Value | None:
     """`pow(x, 2)` -> `mul(x, x)`, `pow(x, 1)` -> `x`, `pow(x, 0.5)` -> `sqrt(x)`."""
     x: Value = operands["x"]
-    exponent = _number(operands["y"], rewriter)
+    exponent = number_of(operands["y"], rewriter)
     if exponent is None or x.type != node.result.type:
         return None
     if exponent == 1:
@@ -66,27 +39,27 @@ def power_to_product(node: Node, operands: Any, rewriter: Rewriter) -> Value | N
 def neutral_right(neutral: float) -> Rewrite:
     """`sub(x, 0)` -> `x`, `real_div(x, 1)` -> `x`, where the result has x's type."""
 
-    def rewrite(node: Node, operands: Any, rewriter: Rewriter) -> Value | None:
+    def drop_right(node: Node, operands: Any, rewriter: Rewriter) -> Value | None:
         x: Value = operands["x"]
-        return x if x.type == node.result.type and _number(operands["y"], rewriter) == neutral else None
+        return x if x.type == node.result.type and number_of(operands["y"], rewriter) == neutral else None
 
-    return rewrite
+    return drop_right
 
 
 def neutral_left(neutral: float) -> Rewrite:
     """`add(0, x)` -> `x`, `mul(1, x)` -> `x`, where the result has x's type."""
 
-    def rewrite(node: Node, operands: Any, rewriter: Rewriter) -> Value | None:
+    def drop_left(node: Node, operands: Any, rewriter: Rewriter) -> Value | None:
         y: Value = operands["y"]
-        return y if y.type == node.result.type and _number(operands["x"], rewriter) == neutral else None
+        return y if y.type == node.result.type and number_of(operands["x"], rewriter) == neutral else None
 
-    return rewrite
+    return drop_left
 
 
 def constant_second(node: Node, operands: Any, rewriter: Rewriter) -> Value | None:
     """`mul(2, x)` -> `mul(x, 2)`: a number stands second, so that equal products look equal."""
     x, y = operands["x"], operands["y"]
-    if _number(x, rewriter) is None or _number(y, rewriter) is not None:
+    if number_of(x, rewriter) is None or number_of(y, rewriter) is not None:
         return None
     return rewriter.emit(node.op.name, {"x": y, "y": x}, node)
 
@@ -110,7 +83,7 @@ def subtract_negated(node: Node, operands: Any, rewriter: Rewriter) -> Value | N
 
 def double_negation(node: Node, operands: Any, rewriter: Rewriter) -> Value | None:
     """`mul(mul(x, -1), -1)` -> `x`."""
-    if _number(operands["y"], rewriter) != -1:
+    if number_of(operands["y"], rewriter) != -1:
         return None
     negated = _negated(operands["x"], rewriter)
     return negated if negated is not None and negated.type == node.result.type else None
@@ -119,7 +92,7 @@ def double_negation(node: Node, operands: Any, rewriter: Rewriter) -> Value | No
 def _negated(value: Value, rewriter: Rewriter) -> Value | None:
     """`x` where the value is `mul(x, -1)`."""
     node = rewriter.producers.get(value)
-    if node is None or node.op.name != "mul" or _number(rewriter.now(node.operands["y"]), rewriter) != -1:  # type: ignore[arg-type]
+    if node is None or node.op.name != "mul" or number_of(rewriter.now(node.operands["y"]), rewriter) != -1:  # type: ignore[arg-type]
         return None
     x = node.operands["x"]
     assert isinstance(x, Value)

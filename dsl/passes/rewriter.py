@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from anedsl.data import FillData
-from anedsl.graph import Graph, Node, Operands, Port, Value, make_const, make_node, replaced
+from anedsl.data import ArrayData, FillData
+from anedsl.graph import CONST, Graph, Node, Operands, Port, Value, make_const, make_node, replaced
 from anedsl.ops import OPS
 from anedsl.types import TensorType
+
+SMALL = 1024
+"""Tensors of at most so many elements are looked at for being one number everywhere."""
 
 
 class Rewriter:
@@ -22,6 +25,7 @@ class Rewriter:
         self.nodes: list[Node] = []
         self.producers: dict[Value, Node] = {}
         self._now: dict[Value, Value] = {}
+        self._uses: dict[Value, int] | None = None
 
     def now(self, value: Value) -> Value:
         return self._now.get(value, value)
@@ -64,6 +68,56 @@ class Rewriter:
         if old.name and not new.name:
             new.name = old.name
 
+    def producer(self, value: Value, *ops: str) -> Node | None:
+        """The node of the new graph that makes a value, if it is one of these ops."""
+        node = self.producers.get(value)
+        return node if node is not None and node.op.name in ops else None
+
+    def used_once(self, value: Value) -> bool:
+        """Whether a value has one use in the old graph; a value that a pass made has."""
+        if self._uses is None:
+            self._uses = {}
+            for used in (*(v for node in self.graph.nodes for v in node.values), *(port.value for port in self.graph.outputs)):
+                self._uses[used] = self._uses.get(used, 0) + 1
+        return self._uses.get(value, 1) == 1
+
     def finish(self) -> Graph:
         outputs = [Port(port.name, self.now(port.value), port.span, port.range) for port in self.graph.outputs]
         return replaced(self.graph, outputs=outputs, nodes=self.nodes)
+
+
+Rewrite = Callable[[Node, Any, Rewriter], Value | None]
+"""What a pass does to one node, given its operands in the new graph: the value that takes the result's place, or None."""
+
+
+def rewrite(graph: Graph, rewrites: Mapping[str, tuple[Rewrite, ...]]) -> Graph:
+    """Visits every node once, operands first, and applies the first rewrite of its op that fits."""
+    rewriter = Rewriter(graph)
+    for node in graph.nodes:
+        candidates = rewrites.get(node.op.name)
+        if candidates:
+            operands = rewriter.operands(node)
+            for candidate in candidates:
+                new = candidate(node, operands, rewriter)
+                if new is not None:
+                    rewriter.replace(node.result, new)
+                    break
+            else:
+                rewriter.keep(node)
+        else:
+            rewriter.keep(node)
+    return rewriter.finish()
+
+
+def number_of(value: Value, rewriter: Rewriter) -> float | None:
+    """The number that a const has everywhere, or None. A weight has none: its numbers come later."""
+    node = rewriter.producers.get(value)
+    if node is None or node.op is not CONST or "weight" in node.attributes:
+        return None
+    data = node.attributes["val"]
+    if isinstance(data, FillData):
+        return float(data.value)
+    if isinstance(data, ArrayData) and 0 < data.array.size <= SMALL:
+        first = data.array.reshape(-1)[0]
+        return float(first) if (data.array == first).all() else None
+    return None

@@ -150,7 +150,9 @@ def test_short_names(text: str, expected: Array) -> None:
 )
 def test_einsum_of_two(equation: str, shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
     a, b = (RANDOM.uniform(-1, 1, shape) for shape in shapes)
-    np.testing.assert_allclose(expression(f'einsum("{equation}", a, b)', a=a, b=b), np.einsum(equation, a, b), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(
+        expression(f'einsum("{equation}", a, b)', a=a, b=b), np.einsum(equation, a, b), rtol=1e-12, atol=1e-14
+    )
 
 
 @pytest.mark.parametrize("equation", ["ijk->kij", "ijk->ik", "ijk->j", "ijk->ijk"])

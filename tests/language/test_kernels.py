@@ -45,7 +45,14 @@ def test_parameters() -> None:
 
 @pytest.mark.parametrize(
     ("parameters", "code"),
-    [({"M": 3}, "ANE0229"), ({"N": "four"}, "ANE0216"), ({"N": 2.5}, "ANE0216"), ({"N": 2**70}, "ANE0218"), ({"N": True}, "ANE0216"), ({}, "ANE0228")],
+    [
+        ({"M": 3}, "ANE0229"),
+        ({"N": "four"}, "ANE0216"),
+        ({"N": 2.5}, "ANE0216"),
+        ({"N": 2**70}, "ANE0218"),
+        ({"N": True}, "ANE0216"),
+        ({}, "ANE0228"),
+    ],
 )
 def test_wrong_parameters(parameters: dict[str, object], code: str) -> None:
     default = "" if not parameters else " = 4"

@@ -1,0 +1,91 @@
+"""Multiplications by constants: merged, moved to the smaller side of a product, or folded into a weight.
+
+The mathematics stays the same; in fp16 a rounding moves with the multiplication.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from anedsl.graph import CONST, Graph, Node, Value
+from anedsl.passes.rewriter import Rewrite, Rewriter, number_of, rewrite
+
+LARGEST_FOLDED = 64.0
+"""A weight is scaled by at most so much either way: farther, fp16 would lose its small or its large numbers."""
+
+
+def move_scales(graph: Graph) -> Graph:
+    """Multiplies where it costs least.
+
+    c = conv(x, W)            ->    W1: const  # W * 0.125
+    y = mul(c, 0.125)               y = conv(x, W1)
+    s = matmul(q, k)          ->    q1 = mul(q, 0.125)    # q is smaller than s
+    t = mul(s, 0.125)               t = matmul(q1, k)
+    """
+    return rewrite(graph, REWRITES)
+
+
+def merged_scales(node: Node, operands: Any, rewriter: Rewriter) -> Value | None:
+    """`mul(mul(x, 2), 3)` -> `mul(x, 6)`."""
+    outer = number_of(operands["y"], rewriter)
+    inner = rewriter.producer(operands["x"], "mul")
+    if outer is None or inner is None or not _is_scalar(operands["y"]) or not node.result.type.dtype.is_float:
+        return None
+    x, y = inner.operands["x"], inner.operands["y"]
+    assert isinstance(x, Value)
+    assert isinstance(y, Value)
+    factor = number_of(y, rewriter)
+    if factor is None or not _is_scalar(y) or not rewriter.used_once(inner.result):
+        return None
+    product = factor * outer
+    if not 2**-14 <= abs(product) <= node.result.type.dtype.largest:
+        return None
+    return rewriter.emit("mul", {"x": x, "y": rewriter.number(product, x, node)}, node)
+
+
+def scale_into_conv(node: Node, operands: Any, rewriter: Rewriter) -> Value | None:
+    """`mul(conv(x, W), c)` -> `conv(x, W * c)`, where W is a const and nothing else reads the conv."""
+    factor = number_of(operands["y"], rewriter)
+    inner = rewriter.producer(operands["x"], "conv")
+    if (
+        factor is None
+        or inner is None
+        or not _is_scalar(operands["y"])
+        or not 1 / LARGEST_FOLDED <= abs(factor) <= LARGEST_FOLDED
+    ):
+        return None
+    weight = inner.operands["weight"]
+    assert isinstance(weight, Value)
+    source = rewriter.producers.get(weight)
+    if source is None or source.op is not CONST or "bias" in inner.operands or not rewriter.used_once(inner.result):
+        return None
+    scaled = rewriter.emit("mul", {"x": weight, "y": rewriter.number(factor, weight, node)}, source)
+    return rewriter.emit("conv", {**inner.operands, "weight": scaled}, node, **inner.attributes)
+
+
+def scale_into_matmul(node: Node, operands: Any, rewriter: Rewriter) -> Value | None:
+    """`mul(matmul(x, y), c)` -> `matmul(mul(x, c), y)`, where x or y is smaller than the product.
+
+    Only for factors of at most 1: the scaled operand is then in range, and large products no longer overflow.
+    """
+    factor = number_of(operands["y"], rewriter)
+    inner = rewriter.producer(operands["x"], "matmul")
+    if factor is None or inner is None or not _is_scalar(operands["y"]) or not 1 / LARGEST_FOLDED <= abs(factor) <= 1:
+        return None
+    if not rewriter.used_once(inner.result):
+        return None
+    x, y = inner.operands["x"], inner.operands["y"]
+    assert isinstance(x, Value)
+    assert isinstance(y, Value)
+    side, smaller = min(("x", x), ("y", y), key=lambda item: item[1].type.size)
+    if smaller.type.size >= inner.result.type.size:
+        return None
+    scaled = rewriter.emit("mul", {"x": smaller, "y": rewriter.number(factor, smaller, node)}, inner)
+    return rewriter.emit("matmul", {**inner.operands, side: scaled}, node, **inner.attributes)
+
+
+def _is_scalar(value: Value) -> bool:
+    return value.type.size == 1 and value.type.rank == 0
+
+
+REWRITES: dict[str, tuple[Rewrite, ...]] = {"mul": (merged_scales, scale_into_conv, scale_into_matmul)}
