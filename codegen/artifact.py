@@ -10,11 +10,13 @@ from typing import Any, NamedTuple
 from anedsl.codegen import blob
 from anedsl.codegen.folder import replaced_folder
 from anedsl.codegen.legalize import legalize
+from anedsl.codegen.losses import WORTH_SAYING, Losses
 from anedsl.codegen.manifest import FILE, manifest, to_json
 from anedsl.codegen.mil_text import BlobPlace, mil_text
 from anedsl.codegen.options import Options
 from anedsl.codegen.packs import Lowered, lower_packs
 from anedsl.codegen.program import Blob, Program, build
+from anedsl.codegen.stored import expand_stored
 from anedsl.diagnostics import Diagnostic
 from anedsl.graph import Graph
 from anedsl.passes import tidy
@@ -23,11 +25,15 @@ __all__ = ["Artifact", "Emission", "Options", "prepare", "write"]
 
 
 class Artifact(NamedTuple):
-    """What was written, and what the author should know about it."""
+    """What was written, and what the author should know about it.
+
+    Artifacts of one `fingerprint` hold the same program; it is empty unless the options ask for it.
+    """
 
     path: Path
     manifest: dict[str, Any]
     warnings: list[Diagnostic]
+    fingerprint: str = ""
 
 
 class Emission(NamedTuple):
@@ -42,7 +48,7 @@ def prepare(graph: Graph, options: Options) -> Emission:
     """Lowers packs, legalizes and flattens a logical graph. Raises ANE0430 to ANE0433."""
     lowered = lower_packs(graph)
     # A slice of a pack, or a pack of slices, may meet the kernel's own slices and concats.
-    legal = legalize(tidy(lowered.graph), options.dialect, options.route)
+    legal = legalize(expand_stored(tidy(lowered.graph)), options.dialect, options.route)
     if "mlpackage" in options.emit:
         from anedsl.codegen.mlpackage import check_types
 
@@ -53,12 +59,15 @@ def prepare(graph: Graph, options: Options) -> Emission:
 def write(graph: Graph, source_text_sha: str, options: Options, out: Path) -> Artifact:
     """Writes the artifact of a logical graph to `out / graph.name`, and replaces the one that is there.
 
+    `options.folder` gives another name below `out`.
+
     Raises ANE0430 to ANE0436; the folder is then as it was.
     """
     emission = prepare(graph, options)
     program = emission.program
     places = blob_places(program, options.single_weight_file)
-    with replaced_folder(out, graph.name) as folder:
+    name = options.folder or graph.name
+    with replaced_folder(out, name) as folder:
         written = _write_models(folder, graph, program, options, places)
         offsets = blob.offsets([item.type for item in program.blobs])
         content = manifest(emission.lowered, emission.graph, program, options, source_text_sha, places, offsets, written)
@@ -67,7 +76,12 @@ def write(graph: Graph, source_text_sha: str, options: Options, out: Path) -> Ar
 
             (folder / f"{graph.name}.h").write_text(header(content, mil_text(program, places)), encoding="utf-8")
         (folder / FILE).write_text(to_json(content), encoding="utf-8")
-    return Artifact(out / graph.name, content, _warnings(program.blobs, written))
+    same = ""
+    if options.compared:
+        from anedsl.codegen.sameness import fingerprint
+
+        same = fingerprint(program, written)
+    return Artifact(out / name, content, _warnings(program.blobs, written), same)
 
 
 def blob_places(program: Program, single: bool) -> list[BlobPlace]:
@@ -115,12 +129,26 @@ def _write_blobs(blobs: Sequence[Blob], shared: Sequence[Path], own: Sequence[Pa
 
 
 def _warnings(blobs: Sequence[Blob], written: Sequence[blob.Written]) -> list[Diagnostic]:
-    return [_overflow(item, done) for item, done in zip(blobs, written, strict=True) if done.overflows]
+    found: list[Diagnostic] = []
+    for item, done in zip(blobs, written, strict=True):
+        losses = done.losses
+        if losses.overflowed or losses.vanished:
+            found.extend(_lost(item, losses))
+    return found
 
 
-def _overflow(item: Blob, done: blob.Written) -> Diagnostic:
-    from anedsl.diagnostics.weights import WeightOverflow
+def _lost(item: Blob, losses: Losses) -> list[Diagnostic]:
+    from anedsl.diagnostics.weights import WeightOverflow, WeightUnderflow
 
     span = item.weight.span if item.weight else item.span
     name = item.weight.name if item.weight else item.name
-    return WeightOverflow(span=span, name=name, count=done.overflows, largest=done.largest, dtype=item.type.dtype.name)
+    dtype = item.type.dtype.name
+    found: list[Diagnostic] = []
+    if losses.overflowed:
+        largest = losses.largest_overflowed
+        found.append(WeightOverflow(span=span, name=name, count=losses.overflowed, largest=largest, dtype=dtype))
+    share = losses.share_vanished(item.type.size)
+    if share > WORTH_SAYING:
+        shown, largest = f"{share:.2%}", float(f"{losses.largest_vanished:.3g}")
+        found.append(WeightUnderflow(span=span, name=name, count=losses.vanished, share=shown, largest=largest, dtype=dtype))
+    return found

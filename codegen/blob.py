@@ -17,8 +17,9 @@ from typing import BinaryIO, NamedTuple, Self
 import numpy as np
 
 from anedsl.codegen.half import to_half
+from anedsl.codegen.losses import Losses
 from anedsl.data import Array, Data, rounded
-from anedsl.types import TensorType
+from anedsl.types import DType, TensorType
 
 ALIGNMENT = 64
 VERSION = 2
@@ -30,7 +31,7 @@ ALL_CODES = {
 }  # fmt: skip
 """The file format's number of each element type."""
 
-CODES = {name: ALL_CODES[name] for name in ("fp16", "fp32", "int8", "uint8", "int16", "uint16", "int32", "uint32")}
+CODES = {name: code for name, code in ALL_CODES.items() if name != "bf16"}
 """Element types that are written into weight files from opset ios18 on."""
 
 OLD_CODES = {name: ALL_CODES[name] for name in ("fp16", "fp32", "int8", "uint8")}
@@ -48,16 +49,11 @@ THREAD_FROM = 1 << 20
 
 
 class Written(NamedTuple):
-    """What became of one weight.
-
-    `overflows` counts finite numbers that are infinite in the weight's element type, `largest` is their greatest
-    magnitude.
-    """
+    """What became of one weight: its bytes in the file, their hash, and what its element type cannot hold."""
 
     bytes: int
     sha256: str
-    overflows: int = 0
-    largest: float = 0.0
+    losses: Losses
 
 
 def aligned(position: int) -> int:
@@ -88,7 +84,7 @@ class BlobFile:
         start = aligned(self._position)
         self._put(bytes(start - self._position))
         data = start + ALIGNMENT
-        metadata = struct.pack("<IIQQQ", SENTINEL, ALL_CODES[type.dtype.name], type.bytes, data, 0)
+        metadata = struct.pack("<IIQQQ", SENTINEL, ALL_CODES[type.dtype.name], type.bytes, data, -type.size * type.dtype.bits % 8)
         self._put(metadata.ljust(ALIGNMENT, b"\0"))
         return start
 
@@ -112,37 +108,38 @@ def write_blob(type: TensorType, data: Data, files: Sequence[BlobFile]) -> Writt
     for file in files:
         file.begin(type)
     sink = _Sink(files)
-    overflows, largest = 0, 0.0
+    losses = Losses()
     try:
-        for given, piece in _converted(type, data, sink):
-            if piece.dtype.kind == "f" and given.dtype != piece.dtype and not _all_finite(piece):
-                lost = np.abs(given[np.isfinite(given) & ~np.isfinite(piece)])
-                overflows += lost.size
-                largest = max(largest, float(lost.max(initial=0.0)))
+        for piece in _converted(type, data, sink, losses):
             sink.put(piece)
     finally:
         sink.close()
     sink.check()
     assert sink.bytes == type.bytes, f"{sink.bytes} bytes of data for {type}"
-    return Written(sink.bytes, sink.hash.hexdigest(), overflows, largest)
+    return Written(sink.bytes, sink.hash.hexdigest(), losses)
 
 
-def _converted(type: TensorType, data: Data, sink: "_Sink") -> Iterator[tuple[Array, Array]]:
-    convert = to_half if type.dtype.name == "fp16" else rounded
+def _converted(type: TensorType, data: Data, sink: "_Sink", losses: Losses) -> Iterator[Array]:
+    convert = to_half if type.dtype.name == "fp16" else _rounded
     for chunk in data.chunks():
         for start in range(0, chunk.size, PIECE):
-            given = chunk[start : start + PIECE]
-            yield given, np.ascontiguousarray(convert(given, type.dtype))
+            yield np.ascontiguousarray(convert(chunk[start : start + PIECE], type.dtype, losses))
         if chunk.dtype == type.dtype.numpy:
             # The pieces are views, and whoever gave the chunk may use its memory again.
             sink.drain()
 
 
-def _all_finite(piece: Array) -> bool:
-    """Compares bits: as a signed number a positive infinity or NaN is the largest, as an unsigned one a negative."""
-    if piece.dtype.itemsize != 2:
-        return bool(np.isfinite(piece).all())
-    return bool(piece.view(np.int16).max() < 0x7C00 and piece.view(np.uint16).max() < 0xFC00)
+def _rounded(given: Array, dtype: DType, losses: Losses) -> Array:
+    made = rounded(given, dtype)
+    if dtype.is_float and given.dtype != made.dtype:
+        losses.add(given, made)
+    return made if dtype.bits >= 8 else packed(made, dtype.bits)
+
+
+def packed(numbers: Array, bits: int) -> Array:
+    """Numbers of less than 8 bits one behind the other, the first in the lowest bits of the first byte."""
+    planes = np.unpackbits(numbers.reshape(-1, 1).view(np.uint8), axis=1, count=bits, bitorder="little")
+    return np.packbits(planes.reshape(-1), bitorder="little")
 
 
 class _Sink:

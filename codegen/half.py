@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from anedsl.codegen.losses import Losses
 from anedsl.data import Array, rounded
 from anedsl.types import DType
 
@@ -20,18 +21,21 @@ _REBIAS = np.uint32(0xC8000FFF)  # exponent 127 -> 15, and just under half of th
 _SHIFT, _ONE, _SIGN_SHIFT, _SIGN = np.uint32(13), np.uint32(1), np.uint32(16), np.uint32(0x8000)
 
 
-def to_half(array: Array, dtype: DType) -> Array:
-    """The same as `rounded` to fp16, bit for bit, of a flat array."""
+def to_half(array: Array, dtype: DType, losses: Losses | None = None) -> Array:
+    """The same as `rounded` to fp16, bit for bit, of a flat array. What is lost is added to `losses`."""
     if array.dtype != np.dtype("<f4") or array.size < 64:
-        return rounded(array, dtype)
+        result = rounded(array, dtype)
+        if losses is not None and array.dtype != dtype.numpy:
+            losses.add(array, result)
+        return result
     result = np.empty(array.size, dtype.numpy)
     scratch = np.empty((2, min(array.size, BLOCK)), np.uint32)
     for start in range(0, array.size, BLOCK):
-        _block(array[start : start + BLOCK], result[start : start + BLOCK], scratch)
+        _block(array[start : start + BLOCK], result[start : start + BLOCK], scratch, losses)
     return result
 
 
-def _block(given: Array, result: Array, scratch: Array) -> None:
+def _block(given: Array, result: Array, scratch: Array, losses: Losses | None) -> None:
     bits = given.view(np.uint32)
     magnitude, work = scratch[0, : given.size], scratch[1, : given.size]
     np.bitwise_and(bits, _MAGNITUDE, out=magnitude)
@@ -50,4 +54,8 @@ def _block(given: Array, result: Array, scratch: Array) -> None:
     if special.any():
         where = np.flatnonzero(special)
         with np.errstate(over="ignore", invalid="ignore"):
-            result[where] = given[where].astype(result.dtype)
+            values = given[where]
+            made = values.astype(result.dtype)
+        result[where] = made
+        if losses is not None:
+            losses.add(values, made)

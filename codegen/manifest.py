@@ -13,7 +13,10 @@ from anedsl.codegen.mil_text import BlobPlace
 from anedsl.codegen.options import Options
 from anedsl.codegen.packs import Lowered, Place, Surface
 from anedsl.codegen.program import Program
+from anedsl.codegen.stored import MAIN_PARTS, PartData
 from anedsl.codegen.version import VERSION
+from anedsl.compression import errors
+from anedsl.data import Data
 from anedsl.graph import Graph, call_of
 from anedsl.types import TensorType
 
@@ -48,6 +51,7 @@ def manifest(
         "kernel": graph.name,
         "doc": graph.doc,
         "parameters": _plain(dict(graph.parameters if options.params is None else options.params)),
+        **({} if options.variant is None else {"variant": _plain(dict(options.variant))}),
         "target": {"dialect": program.dialect, "opset": program.opset, "chip": options.chip, "route": options.route},
         "compiler": {"name": "anedsl", "version": VERSION},
         "source": {"sha256": source_sha256},
@@ -123,9 +127,22 @@ def _weights(
             "package_offset": package_offset if package else None,
             **_type(blob.type),
             "sha256": done.sha256,
+            **_stored(blob.data),
+            "overflowed": done.losses.overflowed,
+            "vanished": done.losses.vanished,
         }
         for blob, place, package_offset, done in zip(program.blobs, places, package_offsets, written, strict=True)
     ]
+
+
+def _stored(data: Data) -> dict[str, Any]:
+    """What compression does to a weight, beside its main part."""
+    if not isinstance(data, PartData):
+        return {}
+    stored: dict[str, Any] = {"as": str(data.stored.storage), "part": data.part, "shape": list(data.stored.shape)}
+    if data.part in MAIN_PARTS:
+        stored["error"] = errors(data.stored)
+    return {"stored": stored}
 
 
 def _type(type: TensorType) -> dict[str, Any]:

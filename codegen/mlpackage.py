@@ -22,7 +22,8 @@ DATA = Path("Data") / "com.apple.CoreML"
 _PROTO_DTYPES = {
     "bool": "BOOL", "string": "STRING", "fp16": "FLOAT16", "fp32": "FLOAT32", "fp64": "FLOAT64", "int8": "INT8",
     "int16": "INT16", "int32": "INT32", "int64": "INT64", "uint8": "UINT8", "uint16": "UINT16", "uint32": "UINT32",
-    "uint64": "UINT64",
+    "uint64": "UINT64", "int4": "INT4", "uint1": "UINT1", "uint2": "UINT2", "uint3": "UINT3", "uint4": "UINT4",
+    "uint6": "UINT6",
 }  # fmt: skip
 
 _RAW = frozenset({"fp16", "int8", "uint8", "uint32"})

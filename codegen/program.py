@@ -185,7 +185,9 @@ class _Builder:
         weight = node.attributes.get("weight")
         data: Data = node.attributes["val"]
         hint = weight.name if weight else node.result.name
-        in_file = type.dtype.name in self.codes and (weight is not None or (type.dtype.is_float and type.size >= SMALL))
+        in_file = type.dtype.name in self.codes and (
+            weight is not None or type.dtype.bits < 8 or (_is_data(type.dtype) and type.size >= SMALL)
+        )
         if not in_file:
             array = literal(data.load(), type, node.span)
             return self._literal(hint or _value_name(array), type, array, named)
@@ -195,7 +197,10 @@ class _Builder:
         if index is not None:
             return Constant(self.blobs[index].name, type, index)
         index = self.blob_indices[key] = len(self.blobs)
-        name = self.names.fresh(hint, self.hints) if hint else self.names.numbered("const", self.hints)
+        if not named:
+            name = legal(hint or "const")  # only its file is named
+        else:
+            name = self.names.fresh(hint, self.hints) if hint else self.names.numbered("const", self.hints)
         self.blobs.append(Blob(name, "", type, data, weight, node.span))
         return self._placed(Constant(name, type, index), named)
 
@@ -238,6 +243,11 @@ class _Builder:
         if named:
             self.statements.append(constant)
         return constant
+
+
+def _is_data(dtype: DType) -> bool:
+    """Floats and integers of few bits are data; wider integers and booleans are parameters, which stay inline (rule B7)."""
+    return dtype.is_float or (dtype.is_integer and dtype.bits <= 8)
 
 
 def _attribute_key(node: Node, attribute: Attribute, value: Any) -> tuple[DType, Any]:

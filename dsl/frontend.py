@@ -7,13 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from anedsl.compression import StoredData
 from anedsl.data import WeightData
-from anedsl.diagnostics import Failure, Sink, nearest
+from anedsl.diagnostics import Diagnostic, Failure, Sink, nearest
 from anedsl.elaborate.kernel import elaborate
 from anedsl.elaborate.modules import LoadedModule, load
-from anedsl.graph import CONST, Graph
+from anedsl.graph import CONST, Graph, Node
 from anedsl.passes import optimize
 from anedsl.passes.dead_code import eliminate_dead_code
+from anedsl.source import Span
 
 if TYPE_CHECKING:
     from anedsl.weights import Declared, Source
@@ -40,19 +42,21 @@ def load_file(path: Path) -> LoadedModule:
     """A file that holds a kernel or functions. Raises `Failure` (01xx, 02xx)."""
     module = load(path)
     if not module.tree.kernels and not module.tree.functions:
-        from anedsl.diagnostics.syntax import EmptyFile
-
-        raise Failure(EmptyFile(path=module.source.name))
+        raise Failure(_empty(module))
     return module
+
+
+def _empty(module: LoadedModule) -> Diagnostic:
+    from anedsl.diagnostics.syntax import EmptyFile
+
+    return EmptyFile(span=Span(module.source, 0, 0), path=module.source.name)
 
 
 def choose(module: LoadedModule, names: Sequence[str]) -> list[str]:
     """The kernels of those names, or all of the file. Raises `Failure` (0105, 0235)."""
     known = list(module.kernels)
     if not known:
-        from anedsl.diagnostics.syntax import EmptyFile
-
-        raise Failure(EmptyFile(path=module.source.name))
+        raise Failure(_empty(module))
     for name in names:
         if name not in known:
             from anedsl.diagnostics.names import UnknownKernel
@@ -65,7 +69,23 @@ def choose(module: LoadedModule, names: Sequence[str]) -> list[str]:
 def build(module: LoadedModule, kernel: str, parameters: Mapping[str, Any], sink: Sink) -> Program:
     """Elaborates and optimises a kernel. Problems go to `sink`; raises `Failure` where there is an error."""
     graph = elaborate(module, kernel, parameters, sink)
-    return Program(optimize(graph), _declared(graph), source_hash(module))
+    optimized = optimize(graph)
+    _warn_storage_lost(graph, optimized, sink)
+    return Program(optimized, _declared(graph), source_hash(module))
+
+
+def _warn_storage_lost(graph: Graph, optimized: Graph, sink: Sink) -> None:
+    """A compressed weight that compile-time arithmetic has turned into another tensor."""
+    kept = {node.attributes["weight"].name for node in optimized.constants if isinstance(node.attributes["val"], StoredData)}
+    for node in eliminate_dead_code(graph).constants:
+        data = node.attributes["val"]
+        if not isinstance(data, StoredData) or node.attributes["weight"].name in kept:
+            continue
+        from anedsl.diagnostics.names import StorageLost
+
+        reader = next(n for n in graph.nodes if node.result in n.values)
+        name = node.attributes["weight"].name
+        sink.add(StorageLost(span=reader.span, name=name, storage=str(data.storage), op=reader.op.name))
 
 
 def source_hash(module: LoadedModule) -> str:
@@ -83,9 +103,16 @@ def _declared(graph: Graph) -> tuple[DeclaredWeight, ...]:
         family = node.attributes["weight"].name.partition("[")[0]
         families[family] = families.get(family, 0) + 1
     return tuple(
-        DeclaredWeight(node.attributes["val"], families[node.attributes["weight"].name.partition("[")[0]], id(node) in used)
+        DeclaredWeight(_weight_data(node), families[node.attributes["weight"].name.partition("[")[0]], id(node) in used)
         for node in nodes
     )
+
+
+def _weight_data(node: Node) -> WeightData:
+    data = node.attributes["val"]
+    found = data.source if isinstance(data, StoredData) else data
+    assert isinstance(found, WeightData)
+    return found
 
 
 def bind_weights(program: Program, sources: Sequence[Source] = (), mapping: Mapping[str, str] | None = None) -> None:
@@ -97,12 +124,13 @@ def bind_weights(program: Program, sources: Sequence[Source] = (), mapping: Mapp
         return
     from anedsl.weights import bind
 
-    found = bind(_weight_declarations(program.weights), sources, mapping)
+    found = bind(weight_declarations(program.weights), sources, mapping)
     for weight in program.weights:
         weight.data.bound = found.get(weight.data.name)
 
 
-def _weight_declarations(weights: Iterable[DeclaredWeight]) -> list[Declared]:
+def weight_declarations(weights: Iterable[DeclaredWeight]) -> list[Declared]:
+    """What the search for weights in files is told of them."""
     from anedsl.weights import Declared
 
     return [

@@ -23,6 +23,9 @@ from typing import Any, ClassVar, NamedTuple, dataclass_transform
 from anedsl.source import NOWHERE, Span
 
 
+_LONGEST = 400
+
+
 class Label(NamedTuple):
     """A text beside a place in the source."""
 
@@ -92,8 +95,16 @@ class Diagnostic(_Record):
                 value = getattr(self, field)
                 if value is None:
                     return None
-                parts.append(str(value))
+                parts.append(_shown(value))
         return "".join(parts)
+
+
+def _shown(value: object) -> str:
+    """A field's text as a terminal may show it: long ones cut in the middle, control characters replaced."""
+    text = str(value)
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 4 :]}"
+    return text if text.isprintable() else "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 class Error(Diagnostic):

@@ -144,8 +144,10 @@ class NotCallable(Error):
 
     code = "ANE0214"
     title = "{what} cannot be called"
-    label = "is {what}"
+    label = "not an op or a function"
+    helps = ("{advice}",)
     what: str
+    advice: str | None = None
 
 
 class NotCompileTime(Error):
@@ -317,7 +319,7 @@ class UnknownParameter(Error):
 
     code = "ANE0229"
     title = "`{kernel}` has no parameter `{name}`"
-    label = "given on the command line"
+    label = "has no such parameter"
     helps = ("did you mean `{nearest}`?", "its parameters are {known}")
     name: str
     kernel: str
@@ -440,3 +442,42 @@ class AmbiguousImport(Error):
     helps = ("rename one, or define `{name}` in this file",)
     name: str
     first: str
+
+
+class UnknownStorage(Error):
+    """`stored` says how a weight is kept: int8, uint8, int4, palette, sparse or blockwise."""
+
+    code = "ANE0280"
+    title = "unknown storage `{name}`"
+    label = "not a way to keep a weight"
+    helps = ("did you mean `{nearest}`?", "there is {known}")
+    name: str
+    nearest: str | None = None
+    known: str | None = None
+
+
+class InvalidStorage(Error):
+    """The weight cannot be kept in this way. `int8(axis = 0)`, `uint8(axis = 0)` and `int4(axis = 0)` keep a scale for each
+    position of an axis (or one in all), `blockwise(bits = 4, block = 32, axis = 1)` one for each block, `palette(bits = 4)` a
+    table of 2^bits numbers, `sparse(prune = 0.5)` what is not 0."""
+
+    code = "ANE0281"
+    title = "invalid storage `{kind}`: {problem}"
+    label = "not possible"
+    helps = ("{advice}",)
+    kind: str
+    problem: str
+    advice: str
+
+
+class StorageLost(Warning):
+    """Compression belongs to the declared weight. What is computed from it at compile time, other than a transpose, is a new
+    tensor and is kept as fp16."""
+
+    code = "ANE0282"
+    title = "`{name}` is stored as {storage}, but `{op}` changes it at compile time"
+    label = "the result is kept as fp16"
+    helps = ("declare the weight in the form that the kernel uses",)
+    name: str
+    storage: str
+    op: str

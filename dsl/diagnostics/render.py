@@ -41,7 +41,11 @@ def render(diagnostic: Diagnostic, *, colour: bool = False) -> str:
         width = 1
         if diagnostic.label_text:
             lines.append(" " * width + paint("gutter", " = ") + diagnostic.label_text)
-    lines += _advice(diagnostic, width, paint)
+    advice = _advice(diagnostic, width, paint)
+    if advice:
+        lines += advice
+    elif lines[-1].endswith(paint("gutter", " |")):
+        lines.pop()  # the bar that leads to the advice
     return "\n".join(lines) + "\n"
 
 
@@ -51,7 +55,7 @@ def concise(diagnostic: Diagnostic) -> str:
     place = ""
     if span.source.text or span.end:
         line, column = span.source.position(span.start)
-        place = f"{span.source.name}:{line}:{column}: "
+        place = f"{_name(span.source)}:{line}:{column}: "
     label = f": {diagnostic.label_text}" if diagnostic.label_text else ""
     return f"{place}{diagnostic.severity}[{diagnostic.code}]: {diagnostic.headline}{label}"
 
@@ -106,7 +110,12 @@ def _gutter_width(diagnostic: Diagnostic) -> int:
 
 def _place(span: Span, width: int, arrow: str, paint: Any) -> list[str]:
     line, column = span.source.position(span.start)
-    return [" " * width + paint("gutter", arrow) + f" {span.source.name}:{line}:{column}"]
+    return [" " * width + paint("gutter", arrow) + f" {_name(span.source)}:{line}:{column}"]
+
+
+def _name(source: Source) -> str:
+    """A file's name as a terminal may show it."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in source.name)
 
 
 def _snippet(source: Source, labels: list[Label], width: int, paint: Any, severity: str) -> list[str]:

@@ -50,8 +50,10 @@ class EmptyFile(Error):
 
     code = "ANE0105"
     title = "`{path}` holds no kernel"
-    helps = ("a kernel looks like `kernel double(N = 64) { input x: fp16[1, N, 1, 64]; output y; y = x * 2 }`",)
+    helps = ("{advice}",)
     path: str
+    # A text of its own: braces would be fields of a template.
+    advice: str = "a kernel looks like `kernel double(N = 64) { input x: fp16[1, N, 1, 64]; output y; y = x * 2 }`"
 
 
 class NotUtf8(Error):
@@ -71,22 +73,25 @@ class UnreadableFile(Error):
 
     code = "ANE0107"
     title = "cannot read `{path}`: {reason}"
-    label = "asked for here"
+    label = "{asked}"
     helps = ("did you mean `{nearest}`?",)
     path: str
     reason: str
+    asked: str | None = None
     nearest: str | None = None
 
 
 class FileTooLarge(Error):
-    """Source files are limited to 16 MB."""
+    """A source file has at most 2 MiB and 300,000 words, numbers and signs: some thousand kernels. Numbers in such amounts
+    belong into a file of weights, and repetition into `for` and functions."""
 
     code = "ANE0108"
-    title = "`{path}` is too large: {size} bytes"
-    label = "the limit is {limit} bytes"
+    title = "`{path}` is too large: {size}"
+    label = "the limit of {limit} is reached here"
+    helps = ("keep numbers in a file of weights, and repeat with `for`",)
     path: str
-    size: int
-    limit: int
+    size: str
+    limit: str
 
 
 class MissingNewline(Error):
@@ -97,3 +102,13 @@ class MissingNewline(Error):
     label = "begins here"
     helps = ("begin a new line, or write `;` between two statements",)
     found: str
+
+
+class TooManyErrors(Error):
+    """After 20 errors the rest of a kernel is not looked at: mend the first ones, the others often follow from them."""
+
+    code = "ANE0110"
+    title = "more than {limit} errors"
+    label = "stopped here"
+    helps = ("mend the first errors, and try again",)
+    limit: int

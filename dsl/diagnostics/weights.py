@@ -21,8 +21,8 @@ class MissingWeight(WeightError):
     """A weight needs numbers: from a file, or from an initialiser in the kernel.
 
     Data is looked up under the weight's own name. The member `W[2]` of a family is also found under `W_2`, `W2` and `W.2`,
-    or as part 2 of one array `W` that stacks all members along a new first axis. `--map NAME=KEY` gives another key, and
-    `--map "W=layers.{i}.w"` one for each member of a family.
+    or as part 2 of one array `W` that stacks all members along a new first axis. `--map NAME=KEY` gives another key,
+    `--map "W=layers.{i}.w"` one for each member of a family, and `--map "w*=mlp.*.weight"` those of many weights.
     """
 
     code = "ANE0401"
@@ -92,7 +92,11 @@ class UnknownMapName(Error):
 
 
 class UnknownKey(WeightError):
-    """The key that `--map NAME=KEY` names is in none of the files that were given."""
+    """The key that `--map NAME=KEY` names is in none of the files that were given.
+
+    With a pattern `--map 'w*=mlp.*.weight'` this is said of a weight that has no data under its own name either, and no
+    initialiser.
+    """
 
     code = "ANE0405"
     title = "no file has the key `{array}`"
@@ -164,11 +168,13 @@ class UnreadableFile(Error):
 
 
 class UnknownFileKind(Error):
-    """Arrays are read from `.npz` and `.safetensors` files, from one `.npy` file, and from a folder of `.npy` files."""
+    """Arrays are read from `.npz` and `.safetensors` files, from one `.npy` file, from a folder of `.npy` files, and from a
+    checkpoint: a folder of `.safetensors` files, or the index of one.
+    """
 
     code = "ANE0411"
     title = "`{file}` is no kind of file that arrays are read from"
-    notes = ("arrays are read from `.npz`, `.safetensors` and `.npy` files, and from a folder of `.npy` files",)
+    notes = ("arrays are read from `.npz`, `.safetensors` and `.npy` files, and from folders of `.npy` or `.safetensors` files",)
     helps = ("{advice}",)
     file: str
     advice: str | None = None
@@ -252,6 +258,33 @@ class TooLarge(Error):
     reason: str | None = None
 
 
+class InvalidIndex(Error):
+    """The index of a checkpoint is a JSON object whose member `weight_map` maps the name of each tensor to the name of the
+    `.safetensors` file that holds it, beside the index or in a folder there. It is usually called
+    `model.safetensors.index.json`.
+    """
+
+    code = "ANE0418"
+    title = "`{file}` is no index of a checkpoint: {problem}"
+    notes = ("{detail}",)
+    file: str
+    problem: str
+    detail: str | None = None
+
+
+class UnclearFolder(Error):
+    """A folder that is given with `--weights` holds one kind of weights: `.npy` files, one checkpoint with its index, or
+    `.safetensors` files without an index. Nothing is guessed where it holds more.
+    """
+
+    code = "ANE0419"
+    title = "`{folder}` holds {holds}"
+    helps = ("{advice}",)
+    folder: str
+    holds: str
+    advice: str | None = None
+
+
 class WeightOverflow(Warning):
     """Values of a weight are too large for its element type and became infinite.
 
@@ -271,14 +304,105 @@ class WeightOverflow(Warning):
 class WeightUnderflow(Warning):
     """Values of a weight are not zero, but too small for its element type, and became zero.
 
-    The smallest fp16 number is 2^-24, about 6e-8.
+    The smallest fp16 number is 2^-24, about 6e-8; half of it and all below becomes zero. A few such values are ordinary:
+    this is said where more than 0.1 % of a weight's nonzero values are lost. The manifest counts them for every weight,
+    as `vanished`.
     """
 
     code = "ANE0421"
     title = "weight `{name}` loses small values in {dtype}"
-    label = "values that become zero: {count}; smallest magnitude: {smallest}"
-    helps = ("scale the weight up and divide the result",)
+    label = "values that become zero: {count}, {share} of those that were not; largest magnitude: {largest}"
+    helps = ("scale the weight up and divide the result, or declare it fp32 if the target allows it",)
     name: str
     count: int
-    smallest: float
+    share: str
+    largest: float
     dtype: str = "fp16"
+
+
+class MissingShard(Error):
+    """The index of a checkpoint names a file that is not there. Checkpoints are read as a whole or not at all: the download
+    may not be complete.
+    """
+
+    code = "ANE0422"
+    title = "the file `{shard}` of `{file}` is missing"
+    notes = ("{tensors} to be read from it",)
+    helps = ("did you mean `{nearest}`?", "copy or download it to the folder of the index")
+    shard: str
+    file: str
+    tensors: str
+    nearest: str | None = None
+
+
+class MissingTensor(Error):
+    """The index of a checkpoint says which file holds a tensor, and the file does not hold it: index and files do not belong
+    together. Tensors that a file holds beyond those of the index are not seen.
+    """
+
+    code = "ANE0423"
+    title = "`{file}` has no tensor `{array}`"
+    notes = ("`{index}` says that it is there", "{more}")
+    helps = ("did you mean `{nearest}`?", "take index and files from the same checkpoint")
+    file: str
+    array: str
+    index: str
+    more: str | None = None
+    nearest: str | None = None
+
+
+class RepeatedTensor(Error):
+    """In a folder of `.safetensors` files without an index every tensor is in one file: nothing says which one counts."""
+
+    code = "ANE0424"
+    title = "the tensor `{array}` is in two files of `{folder}`"
+    notes = ("they are `{first}` and `{second}`", "{more}")
+    helps = ("give the file that is meant, instead of the folder",)
+    array: str
+    folder: str
+    first: str
+    second: str
+    more: str | None = None
+
+
+class UnevenPattern(Error):
+    """In `--map 'w*=layers.3.mlp.*.weight'` each `*` stands for the same text on both sides, in the order they stand: both
+    sides have equally many.
+    """
+
+    code = "ANE0425"
+    title = "`--map {mapping}` has {left} `*` on the left and {right} on the right"
+    helps = ("write as many on the right as on the left",)
+    mapping: str
+    left: int
+    right: int
+
+
+class UnusedPattern(Error):
+    """A pattern in `--map 'w*=layers.3.mlp.*.weight'` leads at least one weight of the kernel to a key that a file has.
+
+    `*` stands for one or more characters, as few as possible from the left on. A pattern with `[` speaks of the members of
+    a family (`W[*]=layers.*.w`); any other of whole families, and of weights that are in none.
+    """
+
+    code = "ANE0426"
+    title = "`--map {mapping}` finds no weight"
+    notes = ("{reason}", "{available}")
+    helps = ("did you mean the key `{nearest}`?",)
+    mapping: str
+    reason: str
+    available: str | None = None
+    nearest: str | None = None
+
+
+class AmbiguousPattern(WeightError):
+    """A weight may be named by one pattern of `--map`. A name without `*` wins over every pattern."""
+
+    code = "ANE0427"
+    title = "two patterns speak of weight `{name}`"
+    label = "named by `--map {first}` and `--map {second}`"
+    notes = ("{more}",)
+    helps = ("name the weight itself as well: `--map {example}`",)
+    first: str
+    second: str
+    example: str

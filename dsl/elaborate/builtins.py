@@ -206,6 +206,11 @@ def _range(site: Site, start: Any, stop: Any = None, step: Any = 1) -> range:
     start, stop, step = _bounds(site, start, stop, step, is_integer, "an integer")
     for value in (start, stop, step):
         arithmetic.check_integer(value, site.span, 62)
+    count = -((start - stop) // step)
+    if count > arithmetic.MAX_SEQUENCE:
+        from anedsl.diagnostics.names import RangeTooLong
+
+        raise Failure(RangeTooLong(span=site.span, what="numbers", count=count, limit=arithmetic.MAX_SEQUENCE))
     return range(start, stop, step)
 
 

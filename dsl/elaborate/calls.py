@@ -25,6 +25,7 @@ class Argument(NamedTuple):
     name: str | None
     value: Any
     span: Span
+    name_span: Span | None = None
 
 
 def call(function: Any, arguments: list[Argument], span: Span, function_span: Span, frame: Frame) -> Any:
@@ -43,7 +44,8 @@ def call(function: Any, arguments: list[Argument], span: Span, function_span: Sp
         return inline(function, arguments, span, frame)
     from anedsl.diagnostics.names import NotCallable
 
-    raise Failure(NotCallable(span=function_span, what=describe(function)))
+    advice = "write `*` to multiply" if isinstance(function, (Value, ConstTensor)) or is_number(function) else None
+    raise Failure(NotCallable(span=function_span, what=describe(function), advice=advice))
 
 
 class Site(NamedTuple):
@@ -123,6 +125,12 @@ def _bind_op(op: Op, arguments: Sequence[Argument], span: Span) -> dict[str, Arg
         if name in bound:
             raise _twice(op.name, name, argument.span)
         bound[name] = argument
+    needed = [o.name for o in op.operands if not o.optional] + [a.name for a in op.attributes if a.default is REQUIRED]
+    for name in needed:
+        if name not in bound:
+            from anedsl.diagnostics.names import MissingArgument
+
+            raise Failure(MissingArgument(span=span, op=op.name, name=name, signature=signature(op)))
     return bound
 
 
@@ -416,7 +424,7 @@ def unknown_argument(function: str, argument: Argument, names: Sequence[str], sh
     from anedsl.diagnostics.names import UnknownArgument
 
     name = argument.name or ""
-    return Failure(UnknownArgument(span=argument.span, op=function, name=name, nearest=nearest(name, names), signature=shown))
+    return Failure(UnknownArgument(span=argument.name_span or argument.span, op=function, name=name, nearest=nearest(name, names), signature=shown))
 
 
 def _twice(function: str, name: str, span: Span) -> Failure:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from anedsl.compression import Storage, StoredData
 from anedsl.data import ArrayData, Data, FillData, WeightData
 from anedsl.diagnostics import Failure, Label, nearest
 from anedsl.elaborate import arithmetic
@@ -14,6 +15,7 @@ from anedsl.elaborate.calls import wrong_kind
 from anedsl.elaborate.expressions import evaluate, integer
 from anedsl.elaborate.frame import Frame
 from anedsl.elaborate.functions import define
+from anedsl.elaborate.storage import stored_as
 from anedsl.elaborate.values import Builtin, ConstTensor, Family, is_number
 from anedsl.graph import Pack, Port, Value, Weight
 from anedsl.ops.call import MAX_ELEMENTS
@@ -22,6 +24,13 @@ from anedsl.syntax import tree
 from anedsl.types import DTYPES, FP16, FP64, INT64, UINT64, DType, TensorType
 
 MAX_FAMILY = 10_000
+
+# What other languages call an element type.
+_HABITS = {
+    "float16": "fp16", "half": "fp16", "f16": "fp16", "bfloat16": "fp16", "bf16": "fp16", "float": "fp32", "float32": "fp32",
+    "f32": "fp32", "double": "fp32", "fp64": "fp32", "float64": "fp32", "int": "int32", "i32": "int32", "int64": "int32",
+    "i8": "int8", "u8": "uint8", "boolean": "bool",
+}  # fmt: skip
 
 
 class Declarations:
@@ -55,7 +64,7 @@ def dtype_of(name: tree.Identifier, frame: Frame) -> DType:
         from anedsl.diagnostics.names import UnknownDType
 
         known = [known for known in DTYPES if known not in ("fp64", "int64", "uint64")]
-        raise Failure(UnknownDType(span=frame.at(name.span), name=name.text, nearest=nearest(name.text, known)))
+        raise Failure(UnknownDType(span=frame.at(name.span), name=name.text, nearest=_HABITS.get(name.text) or nearest(name.text, known)))
     return dtype
 
 
@@ -111,18 +120,13 @@ def _range(expression: tree.Expression, frame: Frame) -> tuple[float, float]:
 def declare_weights(statement: tree.Weight, frame: Frame) -> None:
     """`weight W: type = initialiser` and families `W[COUNT]`."""
     declarations = _of(frame, "a weight", statement.span)
-    if statement.stored is not None:
-        from anedsl.diagnostics.names import NotYet
-
-        raise Failure(
-            NotYet(span=frame.at(statement.stored.span), form="`stored`", advice="leave it out: the weight is kept as declared")
-        )
     type = tensor_type(statement.type, frame)
+    storage = None if statement.stored is None else stored_as(statement.stored, type, frame)
     initial = None if statement.initialiser is None else _initialiser(statement.initialiser, type, frame)
     for item in statement.names:
         name, span = item.name.text, item.name.span
         if item.size is None:
-            value = _weight(name, name, type, initial, span, frame)
+            value = _weight(name, name, type, initial, storage, span, frame)
             define(frame.scope, name, value, span, "weight")
             declarations.weights.append((name, span, (value,)))
             continue
@@ -132,13 +136,17 @@ def declare_weights(statement: tree.Weight, frame: Frame) -> None:
 
             problem = f"a family has 1 to {MAX_FAMILY} members"
             raise Failure(InvalidDimension(span=frame.at(item.size.span), problem=problem, found=str(count)))
-        members = tuple(_weight(f"{name}[{i}]", f"{name}{i}", type, initial, span, frame) for i in range(count))
+        members = tuple(_weight(f"{name}[{i}]", f"{name}{i}", type, initial, storage, span, frame) for i in range(count))
         define(frame.scope, name, Family(name, members), span, "weight")
         declarations.weights.append((name, span, members))
 
 
-def _weight(name: str, hint: str, type: TensorType, initial: Data | None, span: Span, frame: Frame) -> Value:
-    data = WeightData(name, type, initial, span)
+def _weight(
+    name: str, hint: str, type: TensorType, initial: Data | None, storage: Storage | None, span: Span, frame: Frame
+) -> Value:
+    data: Data = WeightData(name, type, initial, span)
+    if storage is not None:
+        data = StoredData(data, storage)
     return frame.builder.data(data, type, name=hint, span=span, weight=Weight(name, span))
 
 

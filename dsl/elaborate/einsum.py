@@ -135,8 +135,8 @@ def _is_native(labels: str, result: str) -> bool:
     """Whether `nchw` and `nwhu`, written one behind the other, with the result `nchu` are these labels in other letters."""
     if len(labels) != 8:
         return False
-    n, c, h, w, *rest, u = labels
-    return rest == [n, w, h] and result == n + c + h + u
+    n, c, h, w, u = (*labels[:4], labels[7])
+    return labels[4:7] == n + w + h and result == n + c + h + u
 
 
 def _is_float(value: Value | ConstTensor) -> bool:

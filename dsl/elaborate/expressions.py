@@ -153,12 +153,16 @@ def condition(expression: tree.Expression, frame: Frame) -> bool:
 def _call(node: tree.Call, frame: Frame) -> Any:
     function = evaluate(node.function, frame)
     arguments = [
-        calls.Argument(argument.name, evaluate(argument.value, frame), frame.at(argument.value.span))
+        calls.Argument(argument.name, evaluate(argument.value, frame), frame.at(argument.value.span), frame.at(_name_span(argument)))
         if isinstance(argument, tree.Keyword)
         else calls.Argument(None, evaluate(argument, frame), frame.at(argument.span))
         for argument in node.arguments
     ]
     return calls.call(function, arguments, frame.at(node.span), frame.at(node.function.span), frame)
+
+
+def _name_span(keyword: tree.Keyword) -> Span:
+    return keyword.span._replace(end=keyword.span.start + len(keyword.name))
 
 
 def _subscript(node: tree.Subscript, frame: Frame) -> Any:

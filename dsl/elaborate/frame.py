@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from anedsl.elaborate.modules import LoadedModule
 
 MAX_STATEMENTS = 1_000_000
-MAX_ERRORS = 50
-MAX_LIST_VALUES = 10_000_000
+MAX_ERRORS = 20
+MAX_LIST_VALUES = 2_000_000
 """How many values the lists of a kernel may hold together, each counted wherever a list holds it."""
 MAX_LIST_NESTING = 32
 

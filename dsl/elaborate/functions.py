@@ -91,6 +91,8 @@ def _bind_one(function: tree.Function, parameter: tree.Parameter, argument: Argu
         raise wrong_kind(argument.span, "a tensor or a compile-time value", argument.value)
     if parameter.pattern is not None:
         _match(function, parameter, parameter.pattern, argument, frame)
+    if isinstance(argument.value, ConstTensor) and not argument.value.name:
+        argument.value.name = name
     define(frame.scope, name, argument.value, frame.at(parameter.name.span), "argument")
 
 

@@ -23,8 +23,9 @@ STD = Path(__file__).resolve().parent.parent / "std"
 class LoadedModule:
     """A file with the functions it sees."""
 
-    def __init__(self, syntax: tree.Module) -> None:
+    def __init__(self, syntax: tree.Module, *, is_library: bool = False) -> None:
         self.tree = syntax
+        self.is_library = is_library
         self.source = syntax.source
         self.functions: dict[str, Function] = {}
         self.imported: dict[str, Function] = {}
@@ -74,7 +75,7 @@ class Loader:
     def module(self, source: Source, path: Path, root: Path) -> LoadedModule:
         self.loading.append(path)
         try:
-            module = LoadedModule(parse(source))
+            module = LoadedModule(parse(source), is_library=path.is_relative_to(STD))
             problems: list[Diagnostic] = []
             for item in module.tree.imports:
                 try:
@@ -98,13 +99,16 @@ class Loader:
         module.text_hash_parts.extend((*imported.text_hash_parts, imported.source.text))
         # `std.nn` passes on what it imports: the library is split into files, and one import brings all of it.
         passed_on = imported.imported if isinstance(item, tree.ImportStd) else {}
+        own = {function.name.text for function in module.tree.functions}
         for name, function in {**passed_on, **imported.functions}.items():
             earlier = module.imported.get(name)
-            if earlier is not None and earlier is not function and name not in {f.name.text for f in module.tree.functions}:
+            if earlier is None or earlier.module.is_library:
+                # An author's file comes before the library, whichever is imported first.
+                module.imported[name] = function
+            elif earlier is not function and not function.module.is_library and name not in own:
                 from anedsl.diagnostics.names import AmbiguousImport
 
                 raise Failure(AmbiguousImport(span=item.span, name=name, first=earlier.module.source.name))
-            module.imported[name] = function
 
 
 def _shown(importer: str, item: tree.ImportFile | tree.ImportStd) -> str:
@@ -162,7 +166,8 @@ def read_source(path: Path, shown: str, asked: Span = NOWHERE) -> Source:
         reason = getattr(error, "strerror", None) or "not a valid path"
         siblings = [p.name for p in path.parent.glob("*.ane")] if path.parent.is_dir() else []
         close = nearest(path.name, siblings)
-        raise Failure(syntax.UnreadableFile(span=asked, path=shown, reason=reason.lower(), nearest=close)) from None
+        label = None if asked is NOWHERE else "asked for here"
+        raise Failure(syntax.UnreadableFile(span=asked, path=shown, reason=reason.lower(), nearest=close, asked=label)) from None
     if len(data) > MAX_FILE_BYTES:
         readable = Source(shown, data[:MAX_FILE_BYTES].decode("utf-8", errors="replace"))
         span = Span(readable, len(readable.text) - 1, len(readable.text))

@@ -105,16 +105,6 @@ def same_type(node: Node, operands: Any, rewriter: Rewriter) -> Value | None:
     return x if x.type == node.result.type else None
 
 
-def reshape_twice(node: Node, operands: Any, rewriter: Rewriter) -> Value | None:
-    """`reshape(reshape(x, [2, 2]), [1, 4])` -> `reshape(x, [1, 4])`."""
-    first = rewriter.producers.get(operands["x"])
-    if first is None or first.op.name != "reshape":
-        return None
-    x = first.operands["x"]
-    assert isinstance(x, Value)
-    return rewriter.emit("reshape", {"x": x}, node, shape=node.result.type.shape)
-
-
 def same_order(node: Node, operands: Any, rewriter: Rewriter) -> Value | None:
     """`transpose(x, [0, 1, 2])` -> `x`."""
     x: Value = operands["x"]
@@ -139,7 +129,7 @@ REWRITES: dict[str, tuple[Rewrite, ...]] = {
     "sub": (neutral_right(0), subtract_negated),
     "mul": (neutral_right(1), neutral_left(1), double_negation, constant_second),
     "real_div": (neutral_right(1),),
-    "reshape": (same_type, reshape_twice),
+    "reshape": (same_type,),
     "cast": (same_type,),
     "identity": (same_type,),
     "slice_by_size": (same_type,),

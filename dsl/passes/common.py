@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from anedsl.passes.rewriter import Rewriter
 
 COMMUTATIVE = frozenset(("add", "mul", "maximum", "minimum", "equal", "not_equal", "logical_and", "logical_or", "logical_xor"))
 SMALL = 64
-"""Consts of at most so many elements are compared by value; weights never: each has its own file and name."""
+"""Consts of more elements are compared by their hash. Weights are never merged: each has its own file and name."""
 
 
 def eliminate_common_subexpressions(graph: Graph) -> Graph:
@@ -55,6 +56,7 @@ def _const_key(node: Node) -> Any:
     if isinstance(data, FillData):
         # 1 and 1.0 are equal in Python, and both become the same element; 0.0 and -0.0 are not the same.
         return (type, "fill", float(data.value).hex() if type.dtype.is_float else data.value)
-    if isinstance(data, ArrayData) and type.size <= SMALL:
-        return (type, "array", np.ascontiguousarray(data.array, np.float64).tobytes())
+    if isinstance(data, ArrayData):
+        numbers = np.ascontiguousarray(data.array, np.float64).tobytes()
+        return (type, "array", numbers if type.size <= SMALL else hashlib.sha256(numbers).digest())
     return None

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from anedsl.compression import StoredData
 from anedsl.data import Array, ArrayData, Data, DerivedData, FillData
 from anedsl.graph import CONST, Graph, Node, Value, make_const
 from anedsl.ops.record import no_flops
@@ -45,6 +46,12 @@ def fold_constants(graph: Graph) -> Graph:
 
 def _fold(node: Node, rewriter: Rewriter) -> None:
     data = {value: rewriter.producers[rewriter.now(value)].attributes["val"] for value in node.values}
+    stored = _transposed_storage(node, data)
+    if stored is not None:
+        declared = rewriter.producers[rewriter.now(node.values[0])].attributes.get("weight")
+        const = make_const(stored, node.result.type, name=node.result.name or _derived_name(node), span=node.span, weight=declared)
+        rewriter.replace(node.result, rewriter.add(const))
+        return
     eager = all(isinstance(d, (ArrayData, FillData)) for d in data.values()) and all(r.type.size <= EAGER for r in node.results)
     for index, result in enumerate(node.results):
 
@@ -54,6 +61,24 @@ def _fold(node: Node, rewriter: Rewriter) -> None:
         folded: Data = ArrayData(compute()) if eager else DerivedData(result.type.shape, compute)
         const = make_const(folded, result.type, name=result.name or _derived_name(node), span=node.span)
         rewriter.replace(result, rewriter.add(const))
+
+
+def _transposed_storage(node: Node, data: dict[Value, Data]) -> StoredData | None:
+    """A transposed compressed weight is the compressed form of the transposed numbers: the storage's axis moves along."""
+    stored = data.get(node.values[0])
+    if node.op.name != "transpose" or not isinstance(stored, StoredData):
+        return None
+    perm = node.attributes["perm"]
+    storage = stored.storage
+    if storage.kind == "blockwise" and storage.axis != 0 and perm[0] != 0:
+        return None  # its scales lie along axis 0, which must stay there
+    moved = storage if storage.axis is None else storage._replace(axis=perm.index(storage.axis))
+    source = stored.source
+
+    def transposed() -> Array:
+        return np.ascontiguousarray(source.load().reshape(source.shape).transpose(perm))
+
+    return StoredData(DerivedData(node.result.type.shape, transposed), moved)
 
 
 def _derived_name(node: Node) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from anedsl.compression import StoredData
 from anedsl.graph import CONST, Graph, Node, Value
 from anedsl.passes.rewriter import Rewrite, Rewriter, number_of, rewrite
 
@@ -57,6 +58,8 @@ def scale_into_conv(node: Node, operands: Any, rewriter: Rewriter) -> Value | No
     weight = inner.operands["weight"]
     assert isinstance(weight, Value)
     source = rewriter.producers.get(weight)
+    if source is not None and source.op is CONST and isinstance(source.attributes["val"], StoredData):
+        return None  # arithmetic would undo its compression
     if source is None or source.op is not CONST or "bias" in inner.operands or not rewriter.used_once(inner.result):
         return None
     scaled = rewriter.emit("mul", {"x": weight, "y": rewriter.number(factor, weight, node)}, source)

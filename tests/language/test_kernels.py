@@ -196,7 +196,6 @@ def test_functions_return_early() -> None:
         ("kernel k() { input x: fp16[4]; output y; y = x; for i in 3 { y = y } }", "ANE0216", "3"),
         ("kernel k(N = 3) { input x: fp16[4]; output y; y = x; assert N > 3, \"too small\" }", "ANE0221", "N > 3"),
         ("kernel k() { input x: fp16[4]; output y; y = x; state s: fp16[4] }", "ANE0230", "state s: fp16[4]"),
-        ("kernel k() { input x: fp16[4]; weight w: fp16[4] stored int8(axis = 0); output y; y = x * w }", "ANE0230", "int8(axis = 0)"),
         ("kernel k() { input x: fp16[4]; weight w: fp16[4] = [1, 2]; output y; y = x * w }", "ANE0247", "[1, 2]"),
         ("kernel k() { input x: fp16[4] in 3; output y; y = x }", "ANE0216", "3"),
         ("kernel k() { input x: fp16[4]; output y; y = \"a\" }", "ANE0216", "y"),

@@ -1,0 +1,256 @@
+"""Weights in fewer bits: `weight W: fp16[O, I, 1, 1] stored int8(axis = 0)`.
+
+The mathematics sees the decompressed numbers everywhere: the reference computes with them, and a file holds the parts that a
+`constexpr_*` op puts together again when the program is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from anedsl.data import Array, ArrayData, Data
+from anedsl.ops import OPS
+from anedsl.types import FP16, INT4, INT8, UINT1, UINT2, UINT3, UINT4, UINT6, UINT8, DType, Shape, TensorType
+
+PALETTE_TYPES = {1: UINT1, 2: UINT2, 3: UINT3, 4: UINT4, 6: UINT6, 8: UINT8}
+ROUNDS = 50
+"""How often the entries of a palette are moved at most."""
+
+
+class Storage(NamedTuple):
+    """How a weight is kept.
+
+    - int8: `scale * q`, the scale from the largest magnitude; one for each position of `axis`, or one in all.
+    - uint8: `scale * (q - zero_point)`, from the smallest to the largest number.
+    - int4: as int8, from -7 to 7.
+    - blockwise: int4 or int8 (`bits`) with a scale for each `block` numbers along `axis`, and for each position of axis 0.
+    - palette: 2^`bits` numbers, each weight the nearest of them.
+    - sparse: the numbers that are not 0, and where they stand; of the smallest magnitudes, `prune` of all are made 0 first.
+    """
+
+    kind: str
+    axis: int | None = None
+    bits: int = 4
+    block: int = 32
+    prune: float = 0.0
+
+    def __str__(self) -> str:
+        shown = {
+            "int8": () if self.axis is None else (f"axis = {self.axis}",),
+            "palette": (f"bits = {self.bits}",),
+            "blockwise": (f"bits = {self.bits}", f"block = {self.block}", f"axis = {self.axis}"),
+            "sparse": (f"prune = {self.prune:g}",) if self.prune else (),
+        }.get(self.kind if self.kind not in ("uint8", "int4") else "int8", ())
+        return f"{self.kind}({', '.join(shown)})" if shown else self.kind
+
+
+PARAMETERS: dict[str, tuple[str, ...]] = {
+    "int8": ("axis",),
+    "uint8": ("axis",),
+    "int4": ("axis",),
+    "palette": ("bits",),
+    "sparse": ("prune",),
+    "blockwise": ("bits", "block", "axis"),
+}
+"""What each kind of storage may say."""
+
+
+class Part(NamedTuple):
+    """One operand of the op that decompresses."""
+
+    dtype: DType
+    array: Array
+
+
+class Compressed(NamedTuple):
+    """A compressed weight: the op that decompresses it, with its operands and attributes."""
+
+    op: str
+    parts: Mapping[str, Part]
+    attributes: Mapping[str, Any]
+
+
+class StoredData:
+    """The numbers of a weight as they are after compression and decompression."""
+
+    __slots__ = ("shape", "source", "storage")
+
+    def __init__(self, source: Data, storage: Storage) -> None:
+        self.source = source
+        self.shape: Shape = source.shape
+        self.storage = storage
+
+    def compressed(self) -> Compressed:
+        """The parts; those of the weight that was asked for last are kept, since its parts are written one after another."""
+        if _last[0] is not self:
+            _last[:] = self, compress(self.source.load().astype(np.float64).reshape(self.shape), self.storage)
+        found: Compressed = _last[1]
+        return found
+
+    def load(self) -> Array:
+        return decompress(self.compressed())
+
+    def chunks(self) -> Iterator[Array]:
+        return ArrayData(self.load()).chunks()
+
+
+_last: list[Any] = [None, None]
+
+
+def part_types(storage: Storage, shape: Shape) -> dict[str, TensorType] | None:
+    """The types of the parts, where they do not depend on the numbers (sparse)."""
+    channels = () if storage.axis is None else (shape[storage.axis],)
+    if storage.kind == "int8":
+        return {
+            "quantized_data": TensorType(INT8, shape),
+            "zero_point": TensorType(INT8, ()),
+            "scale": TensorType(FP16, channels),
+        }
+    if storage.kind == "uint8":
+        return {
+            "quantized_data": TensorType(UINT8, shape),
+            "zero_point": TensorType(UINT8, channels),
+            "scale": TensorType(FP16, channels),
+        }
+    if storage.kind == "palette":
+        indices = TensorType(PALETTE_TYPES[storage.bits], shape)
+        return {"indices": indices, "lut": TensorType(FP16, (*(1 for _ in shape), 1 << storage.bits, 1))}
+    if storage.kind in ("int4", "blockwise"):
+        dtype = INT8 if storage.kind == "blockwise" and storage.bits == 8 else INT4
+        return {"data": TensorType(dtype, shape), "scale": TensorType(FP16, scale_shape(storage, shape))}
+    return None
+
+
+def scale_shape(storage: Storage, shape: Shape) -> Shape:
+    """One scale for each position of axis 0 and each block of `axis`; for int4 one for each position of `axis`."""
+    if storage.kind == "int4":
+        return tuple(size if axis == storage.axis else 1 for axis, size in enumerate(shape))
+    return tuple(size // storage.block if axis == storage.axis else size if axis == 0 else 1 for axis, size in enumerate(shape))
+
+
+def compress(array: Array, storage: Storage) -> Compressed:
+    """Compresses numbers. Each comes back within half a step (a scale, or the distance to the nearest palette entry)."""
+    return _COMPRESSORS[storage.kind](array, storage)
+
+
+def decompress(compressed: Compressed) -> Array:
+    """The numbers that the op gives, in float64."""
+    op = OPS[compressed.op]
+    held = [
+        None if part is None else part.array.astype(np.float64 if part.dtype.is_float else np.int32)
+        for part in (compressed.parts.get(operand.name) for operand in op.operands)
+    ]
+    result: Array = op.reference(*held, **compressed.attributes)
+    return result
+
+
+def _symmetric(array: Array, storage: Storage) -> Compressed:
+    over = tuple(axis for axis in range(array.ndim) if axis != storage.axis)
+    scale = _scales(np.abs(array).max(axis=over, keepdims=True) / 127)
+    values = np.clip(np.rint(array / scale), -127, 127)
+    parts = {
+        "quantized_data": Part(INT8, values.astype(np.int8)),
+        "zero_point": Part(INT8, np.zeros((), np.int8)),
+        "scale": Part(FP16, scale.reshape(-1 if storage.axis is not None else ())),
+    }
+    return Compressed("constexpr_affine_dequantize", parts, {"axis": storage.axis or 0})
+
+
+def _affine(array: Array, storage: Storage) -> Compressed:
+    over = tuple(axis for axis in range(array.ndim) if axis != storage.axis)
+    # 0 itself is always kept exactly.
+    low, high = np.minimum(array.min(axis=over, keepdims=True), 0), np.maximum(array.max(axis=over, keepdims=True), 0)
+    scale = _scales((high - low) / 255)
+    zero = np.clip(np.rint(-low / scale), 0, 255)
+    values = np.clip(np.rint(array / scale) + zero, 0, 255)
+    shape: Any = -1 if storage.axis is not None else ()
+    parts = {
+        "quantized_data": Part(UINT8, values.astype(np.uint8)),
+        "zero_point": Part(UINT8, zero.astype(np.uint8).reshape(shape)),
+        "scale": Part(FP16, scale.reshape(shape)),
+    }
+    return Compressed("constexpr_affine_dequantize", parts, {"axis": storage.axis or 0})
+
+
+def _blockwise(array: Array, storage: Storage) -> Compressed:
+    wide = storage.kind == "blockwise" and storage.bits == 8
+    dtype, largest = (INT8, 127) if wide else (INT4, 7)
+    scales = scale_shape(storage, array.shape)
+    # Each axis becomes (blocks, block): a scale belongs to one position of all the block axes.
+    split = [part for size, blocks in zip(array.shape, scales, strict=True) for part in (blocks, size // blocks)]
+    blocks = array.reshape(split)
+    inside = tuple(range(1, 2 * array.ndim, 2))
+    scale = _scales(np.abs(blocks).max(axis=inside, keepdims=True) / largest)
+    values = np.clip(np.rint(blocks / scale), -largest, largest).reshape(array.shape)
+    parts = {"data": Part(dtype, values.astype(np.int8)), "scale": Part(FP16, scale.reshape(scales))}
+    return Compressed("constexpr_blockwise_shift_scale", parts, {})
+
+
+def _scales(exact: Array) -> Array:
+    """Scales as fp16 holds them, rounded up: the largest number then never lies beyond the last step."""
+    scale = exact.astype(np.float16)
+    scale = np.where(scale.astype(np.float64) < exact, np.nextafter(scale, np.float16(np.inf)), scale)
+    return np.where(scale == 0, 1, scale).astype(np.float64)
+
+
+def _palette(array: Array, storage: Storage) -> Compressed:
+    entries = palette(array, 1 << storage.bits)
+    indices = nearest_entry(array, entries)
+    lut = entries.reshape((*(1 for _ in array.shape), -1, 1))
+    parts = {"indices": Part(PALETTE_TYPES[storage.bits], indices.astype(np.uint8)), "lut": Part(FP16, lut)}
+    return Compressed("constexpr_lut_to_dense", parts, {})
+
+
+def palette(array: Array, count: int) -> Array:
+    """`count` numbers in ascending order, as fp16 holds them, that lie near all elements: Lloyd's method on sorted numbers."""
+    ordered = np.sort(array, axis=None)
+    sums = np.concatenate([[0.0], np.cumsum(ordered)])
+    entries = np.quantile(ordered, (np.arange(count) + 0.5) / count)
+    for _ in range(ROUNDS):
+        edges = np.searchsorted(ordered, (entries[1:] + entries[:-1]) / 2)
+        bounds = np.concatenate([[0], edges, [ordered.size]])
+        sizes = np.diff(bounds)
+        moved = np.where(sizes > 0, (sums[bounds[1:]] - sums[bounds[:-1]]) / np.maximum(sizes, 1), entries)
+        if np.array_equal(moved, entries):
+            break
+        entries = moved
+    return np.sort(entries.astype(np.float16)).astype(np.float64)
+
+
+def nearest_entry(array: Array, entries: Array) -> Array:
+    """The index of the nearest of the ascending entries, for every element."""
+    indices: Array = np.searchsorted((entries[1:] + entries[:-1]) / 2, array)
+    return indices
+
+
+def _sparse(array: Array, storage: Storage) -> Compressed:
+    pruned = int(storage.prune * array.size)
+    if pruned:
+        smallest = np.argsort(np.abs(array), axis=None, kind="stable")[:pruned]
+        array = array.copy()
+        array.reshape(-1)[smallest] = 0
+    mask = array.astype(np.float16) != 0
+    parts = {"nonzero_data": Part(FP16, array[mask].astype(np.float16)), "mask": Part(UINT1, mask.astype(np.uint8))}
+    return Compressed("constexpr_sparse_to_dense", parts, {})
+
+
+_COMPRESSORS: dict[str, Callable[[Array, Storage], Compressed]] = {
+    "int8": _symmetric,
+    "uint8": _affine,
+    "int4": _blockwise,
+    "blockwise": _blockwise,
+    "palette": _palette,
+    "sparse": _sparse,
+}
+
+
+def errors(data: StoredData) -> dict[str, float]:
+    """What compression loses: the largest and mean absolute error, and the largest relative to the largest magnitude."""
+    exact = data.source.load().astype(np.float64).reshape(data.shape)
+    difference = np.abs(data.load() - exact)
+    scale = float(np.abs(exact).max())
+    largest = float(difference.max())
+    return {"max_abs": largest, "mean_abs": float(difference.mean()), "max_rel": largest / scale if scale else 0.0}

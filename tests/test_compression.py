@@ -1,0 +1,182 @@
+"""Compressed weights: what they lose, what is written, and what coremltools reads back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import anedsl
+from anedsl.compression import Storage, compress, decompress, nearest_entry
+from tests.language.kernels import problems
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+STORAGES = {
+    "int8": Storage("int8"),
+    "int8(axis = 0)": Storage("int8", axis=0),
+    "int8(axis = 1)": Storage("int8", axis=1),
+    "uint8": Storage("uint8"),
+    "uint8(axis = 0)": Storage("uint8", axis=0),
+    "int4": Storage("int4"),
+    "int4(axis = 0)": Storage("int4", axis=0),
+    "blockwise(bits = 4, block = 8)": Storage("blockwise", axis=1, bits=4, block=8),
+    "blockwise(bits = 8, block = 4, axis = 0)": Storage("blockwise", axis=0, bits=8, block=4),
+    **{f"palette(bits = {bits})": Storage("palette", bits=bits) for bits in (1, 2, 3, 4, 6, 8)},
+    "sparse": Storage("sparse"),
+    "sparse(prune = 0.5)": Storage("sparse", prune=0.5),
+}
+
+
+def weights(seed: int, scale: float = 1.0) -> Array:
+    return np.random.default_rng(seed).standard_normal((16, 24, 1, 1)) * scale
+
+
+def half_step(array: Array, storage: Storage) -> Array:
+    """The most that an element may be off: half a scale, or half the distance between its two nearest palette entries."""
+    found = compress(array, storage)
+    if storage.kind == "palette":
+        entries = np.sort(found.parts["lut"].array.reshape(-1))
+        return np.abs(entries[nearest_entry(array, entries)] - array)
+    scale = found.parts["scale"].array
+    if scale.ndim == 1 and storage.axis is not None:
+        scale = scale.reshape([-1 if axis == storage.axis else 1 for axis in range(array.ndim)])
+    if storage.kind == "blockwise":
+        for axis, size in enumerate(array.shape):
+            if scale.shape[axis] not in (1, size):
+                scale = np.repeat(scale, size // scale.shape[axis], axis)
+    return np.broadcast_to(scale / 2, array.shape)
+
+
+@pytest.mark.parametrize("text", [text for text in STORAGES if "sparse" not in text])
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 2**32), scale=st.sampled_from([1e-4, 0.02, 1.0, 300.0]), shift=st.sampled_from([0.0, 0.5, -3.0]))
+def test_each_value_is_within_half_a_step(text: str, seed: int, scale: float, shift: float) -> None:
+    array = (weights(seed) + shift) * scale
+    storage = STORAGES[text]
+    loss = np.abs(decompress(compress(array, storage)) - array)
+    assert (loss <= half_step(array, storage) * (1 + 1e-9) + 1e-300).all()
+
+
+def test_a_palette_is_better_than_even_steps() -> None:
+    array = np.random.default_rng(3).laplace(size=4000)
+    lost = np.square(decompress(compress(array, Storage("palette", bits=4))) - array).mean()
+    even = np.linspace(array.min(), array.max(), 16)
+    assert lost < 0.8 * np.square(even[nearest_entry(array, even)] - array).mean()
+
+
+def test_a_palette_that_is_large_enough_loses_nothing() -> None:
+    array = np.random.default_rng(0).choice([-1.5, 0.0, 0.25, 2.0], (8, 8))
+    np.testing.assert_array_equal(decompress(compress(array, Storage("palette", bits=2))), array)
+
+
+def test_sparse_keeps_what_is_not_zero_and_prunes_the_smallest() -> None:
+    array = weights(1).astype(np.float16).astype(np.float64)
+    array[array < 0] = 0
+    np.testing.assert_array_equal(decompress(compress(array, Storage("sparse"))), array)
+    dense = weights(2)
+    pruned = decompress(compress(dense, Storage("sparse", prune=0.25)))
+    gone = pruned == 0
+    assert gone.sum() == dense.size // 4
+    assert np.abs(dense[gone]).max() <= np.abs(dense[~gone]).min()
+
+
+@pytest.mark.parametrize("array", [np.zeros((4, 4)), np.full((4, 4), 3.0), np.full((4, 4), -2e-8)], ids=["zero", "equal", "tiny"])
+@pytest.mark.parametrize("kind", ["int8", "uint8", "int4", "palette"])
+def test_odd_weights(array: Array, kind: str) -> None:
+    found = decompress(compress(array, Storage(kind)))
+    assert np.isfinite(found).all()
+    assert np.abs(found - array).max() <= max(np.abs(array).max() / 14 * 1.01, 6e-8)
+
+
+def kernel(tmp_path: Path, storage: str, body: str = "conv(x, W)") -> Any:
+    text = f"kernel k() {{ input x: fp16[1, 24, 1, 8]; weight W: fp16[16, 24, 1, 1] stored {storage}; output y; y = {body} }}"
+    (tmp_path / "k.ane").write_text(text)
+    return anedsl.load(tmp_path / "k.ane")
+
+
+@pytest.mark.parametrize("text", STORAGES)
+def test_coremltools_decodes_the_same_values(text: str, tmp_path: Path, coremltools: Any) -> None:
+    from coremltools.converters.mil.frontend.milproto.load import load
+
+    array = weights(5)
+    k = kernel(tmp_path, text)
+    made = k.compile(tmp_path / "build", weights={"W": array})
+    package = made.path / "k.mlpackage"
+    spec = coremltools.models.MLModel(str(package), skip_model_load=True).get_spec()
+    program = load(spec, spec.specificationVersion, str(package / "Data" / "com.apple.CoreML" / "weights"))
+    (op,) = [op for op in program.functions["main"].operations if op.op_type.startswith("constexpr_")]
+    decoded = op.materialized_val_inference()
+    assert decoded.dtype == np.float16
+    expected = decompress(compress(array, STORAGES[text]))
+    # coremltools multiplies in fp16: at most a rounding apart.
+    np.testing.assert_allclose(decoded.astype(np.float64), expected, rtol=2**-10, atol=1e-7)
+
+    x = np.random.default_rng(6).standard_normal((1, 24, 1, 8))
+    y = k(x=x, weights={"W": array}, numerics="fp64").y
+    np.testing.assert_allclose(y, np.einsum("oi,bihs->bohs", expected[:, :, 0, 0], x), rtol=1e-12, atol=1e-12)
+    (main,) = [w for w in made.manifest["weights"] if w["declared"]]
+    assert main["stored"]["error"]["max_abs"] == pytest.approx(np.abs(expected - array).max())
+
+
+def test_a_transposed_weight_stays_compressed(tmp_path: Path) -> None:
+    array = weights(7)
+    k = kernel(tmp_path, "int8(axis = 0)", "conv(x[:, 0:16], transpose(W, [1, 0, 2, 3]))")
+    made = k.compile(tmp_path / "build", weights={"W": array})
+    assert made.manifest["ops"]["by_kind"] == {"constexpr_affine_dequantize": 1, "conv": 1, "slice_by_size": 1}
+    assert k.diagnostics == []
+    x = np.random.default_rng(8).standard_normal((1, 24, 1, 8))
+    expected = decompress(compress(array, Storage("int8", axis=0)))[:, :, 0, 0]
+    np.testing.assert_allclose(
+        k(x=x, weights={"W": array}, numerics="fp64").y, np.einsum("oi,bohs->bihs", expected, x[:, :16]), rtol=1e-12, atol=1e-12
+    )
+
+
+def test_scales_are_not_folded_into_a_compressed_weight(tmp_path: Path) -> None:
+    made = kernel(tmp_path, "int8(axis = 0)", "conv(x, W) * 0.125").compile(tmp_path / "build", weights={"W": weights(1)})
+    assert made.manifest["ops"]["by_kind"] == {"constexpr_affine_dequantize": 1, "conv": 1, "mul": 1}
+
+
+def test_arithmetic_on_a_compressed_weight_is_pointed_out(tmp_path: Path) -> None:
+    k = kernel(tmp_path, "int8", "conv(x, W * 2)")
+    assert [(d.code, d.span.text) for d in k.diagnostics] == [("ANE0282", "W * 2")]
+    made = k.compile(tmp_path / "build", weights={"W": weights(1)})
+    assert made.manifest["ops"]["by_kind"] == {"conv": 1}
+
+
+def test_the_old_dialect_has_eight_bits_only(tmp_path: Path) -> None:
+    made = kernel(tmp_path, "uint8(axis = 0)").compile(tmp_path / "build", weights={"W": weights(1)}, dialect="1.0")
+    text = (made.path / "model.mil").read_text()
+    assert "constexpr_affine_dequantize()[axis = tensor<int32, []>(0), " in text
+    with pytest.raises(anedsl.Failure, match="ANE0430"):
+        kernel(tmp_path, "palette").compile(tmp_path / "build", weights={"W": weights(1)}, dialect="1.0")
+
+
+@pytest.mark.parametrize(
+    ("storage", "code", "at"),
+    [
+        ("int9", "ANE0280", "int9"),
+        ("float", "ANE0280", "float"),
+        ("int8(axes = 0)", "ANE0211", "axes = 0"),
+        ("int8(0)", "ANE0211", "0"),
+        ("int8(axis = 4)", "ANE0244", "axis = 4"),
+        ("int8(axis = x)", "ANE0215", "x"),
+        ("int8(axis = 0, axis = 1)", "ANE0213", "axis = 1"),
+        ("palette(bits = 5)", "ANE0281", "bits = 5"),
+        ("blockwise(bits = 3)", "ANE0281", "bits = 3"),
+        ("blockwise(block = 7)", "ANE0281", "block = 7"),
+        ("sparse(prune = 2)", "ANE0216", "2"),
+    ],
+)
+def test_mistakes(storage: str, code: str, at: str) -> None:
+    text = f"kernel k() {{ input x: fp16[1, 24, 1, 8]; weight W: fp16[16, 24, 1, 1] stored {storage}; output y; y = conv(x, W) }}"
+    assert [(c, span) for c, _, span in problems(text) if c != "ANE0205"] == [(code, at)]
+
+
+def test_only_half_weights_are_compressed() -> None:
+    text = "kernel k() { input x: fp32[4]; weight w: fp32[4] stored int8; output y; y = x * w }"
+    assert [c for c, _, _ in problems(text) if c != "ANE0205"] == ["ANE0281"]
