@@ -10,6 +10,8 @@ from anedsl.ops.record import REQUIRED, AttributeValue, Op, Types
 from anedsl.source import NOWHERE, Span
 from anedsl.types import TensorType
 
+MAX_RANK = 16
+"""The most axes of a tensor: numpy 1 has no more than 32, Core ML and the ANE have 5."""
 MAX_ELEMENTS = 2**31 - 1
 """The most elements one tensor may have: MIL counts them in int32."""
 
@@ -76,6 +78,10 @@ def infer(call: Call) -> tuple[TensorType, ...]:
     types = op.infer(call)
     results = (types,) if isinstance(types, TensorType) else types
     for type in results:
+        if type.rank > MAX_RANK:
+            from anedsl.diagnostics.names import InvalidDimension
+
+            call.fail(op.name, InvalidDimension, problem=f"a tensor has at most {MAX_RANK} axes", found=f"`{type}`")
         if type.size > MAX_ELEMENTS:
             from anedsl.diagnostics.shapes import TensorTooLarge
 

@@ -82,9 +82,7 @@ def _check_scale(call: Call, shape: Shape, data: TensorType) -> None:
     if offset is not None and not offset.dtype.is_float and offset.dtype is not data.dtype:
         from anedsl.diagnostics.shapes import OffsetType
 
-        call.fail(
-            "offset", OffsetType, op=call.op.name, expected=data.dtype.name, found=offset.dtype.name, type=str(offset)
-        )
+        call.fail("offset", OffsetType, op=call.op.name, expected=data.dtype.name, found=offset.dtype.name, type=str(offset))
 
 
 def _blockwise(call: Call) -> TensorType:
@@ -104,16 +102,14 @@ def _shifted(data: Array, scale: Array, offset: Array | None) -> Array:
 def _check_table(call: Call, shape: Shape, indices: TensorType) -> int:
     """The size of the palette's vectors; `vector_axis` counted from 0. ANE0270 to ANE0272 for what does not fit."""
     rank = len(shape)
-    lut = need_rank(call, "lut", rank + 2, rank + 2, advice="`lut` is `[groups..., entries, vector]`, with a group axis for each axis")
+    lut = need_rank(call, "lut", rank + 2, rank + 2, advice="`lut` is `[groups..., entries, vector]`")
     _check_blocks(call, "lut", lut.shape[:-2], shape)
     entries, vector = lut.shape[-2:]
     if entries != 1 << indices.dtype.bits:
         from anedsl.diagnostics.shapes import PaletteSize
 
         expected = 1 << indices.dtype.bits
-        call.fail(
-            "lut", PaletteSize, op=call.op.name, expected=expected, dtype=indices.dtype.name, found=entries, type=str(lut)
-        )
+        call.fail("lut", PaletteSize, op=call.op.name, expected=expected, dtype=indices.dtype.name, found=entries, type=str(lut))
     axis = call.attributes.get("vector_axis")
     if axis is not None:
         call.attributes["vector_axis"] = normal_axis(call, "vector_axis", axis, indices.with_shape(shape))

@@ -18,7 +18,8 @@ FAMILY = "pooling"
 
 
 def _pool(call: Call) -> TensorType:
-    x = need_rank(call, "x", 3, 5, advice="activations are `[batch, channels, height, width]`; `expand_dims` adds an axis")
+    most = 4 if call.op.name == "l2_pool" else 5
+    x = need_rank(call, "x", 3, most, advice="activations are `[batch, channels, height, width]`; `expand_dims` adds an axis")
     _check_attributes(call, x.rank - 2)
     sizes, kernels, strides = x.shape[2:], call.attributes["kernel_sizes"], call.attributes["strides"]
     pads = _padding(call.attributes, sizes)
@@ -113,8 +114,7 @@ class _Windows:
         total: Array | None = None
         for position in product(*map(range, self.kernels)):
             window = tuple(
-                slice(at, at + (n - 1) * step + 1, step)
-                for at, n, step in zip(position, self.counts, self.strides, strict=True)
+                slice(at, at + (n - 1) * step + 1, step) for at, n, step in zip(position, self.counts, self.strides, strict=True)
             )
             part = x[(slice(None), slice(None), *window)]
             total = part.copy() if total is None else add(total, part, out=total)
@@ -154,11 +154,11 @@ def _pool_flops(call: Call, results: Sequence[TensorType]) -> int:
     return results[0].size * window
 
 
-def _pooling(name: str, reference: Callable[..., Any], doc: str, *more: Attribute) -> Op:
+def _pooling(name: str, reference: Callable[..., Any], doc: str, ranks: str, *more: Attribute) -> Op:
     return Op(
         name,
         doc,
-        operands=(Operand("x", FLOAT, "`[batch, channels, spatial...]`, rank 3 to 5"),),
+        operands=(Operand("x", FLOAT, f"`[batch, channels, spatial...]`, rank {ranks}"),),
         infer=_pool,
         reference=reference,
         attributes=(
@@ -176,12 +176,13 @@ def _pooling(name: str, reference: Callable[..., Any], doc: str, *more: Attribut
 
 
 OPS = (
-    _pooling("max_pool", _largest, "The largest element of each window; padding is never the largest."),
+    _pooling("max_pool", _largest, "The largest element of each window; padding is never the largest.", "3 to 5"),
     _pooling(
         "avg_pool",
         _mean,
         "The mean of each window.",
+        "3 to 5",
         Attribute("exclude_padding_from_average", "bool", False, "Divide by the number of elements that are no padding."),
     ),
-    _pooling("l2_pool", _norm, "The square root of the sum of squares of each window."),
+    _pooling("l2_pool", _norm, "The square root of the sum of squares of each window.", "3 or 4"),
 )

@@ -48,7 +48,8 @@ def _quantize(call: Call) -> TensorType:
     zero: TensorType | None = call.types.get("zero_point")
     if zero is not None and zero.dtype is not dtype:
         wrong_attribute(call, "output_dtype", f"`zero_point` is {zero.dtype}", f"found {dtype}", f"use {zero.dtype}")
-    return call.types["input"].with_dtype(dtype)
+    data: TensorType = call.types["input"]
+    return data.with_dtype(dtype)
 
 
 def _dequantize(call: Call) -> TensorType:

@@ -23,7 +23,8 @@ def _divide(call: Call, what: str, axis: int, size: int, divisor: int) -> int:
     if size % divisor:
         from anedsl.diagnostics.shapes import Indivisible
 
-        call.fail("x", Indivisible, op=call.op.name, what=f"{size} {what}", divisor=divisor, axis=axis, size=size)
+        own = call.types["x"].shape[axis]
+        call.fail("x", Indivisible, op=call.op.name, what=f"{size} {what}", divisor=divisor, axis=axis, size=own)
     return size // divisor
 
 

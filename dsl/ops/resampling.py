@@ -57,7 +57,8 @@ def _nearest(x: Array, axis: int, mode: str, count: int) -> Array:
         at = np.arange(count) * x.shape[axis] // count
     else:
         at = np.floor(grid(mode, x.shape[axis], count) + 0.5).astype(np.int64)
-    return np.take(x, at, axis)
+    result: Array = np.take(x, at, axis)
+    return result
 
 
 def _sampled(x: Array, sizes: Sequence[int], mode: str, along: Callable[..., Array]) -> Array:

@@ -118,7 +118,7 @@ def _scattered(data: Array, indices: Array, updates: Array, *, axis: int, mode: 
 
 
 def _scattered_along(data: Array, indices: Array, updates: Array, *, axis: int, mode: str, validate_indices: bool) -> Array:
-    places = list(np.indices(indices.shape, sparse=True))
+    places: list[Array] = list(np.indices(indices.shape, sparse=True))
     places[axis] = inside(indices, data.shape[axis])
     return _changed(data, tuple(places), updates, mode)
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from anedsl.ops.call import Call, normal_axis
 from anedsl.ops.checks import need_least, need_rank, wrong_attribute
-from anedsl.ops.record import NUMBER, Array, Attribute, Op, Operand
 from anedsl.ops.gathering import GATHERED
+from anedsl.ops.record import NUMBER, Array, Attribute, Op, Operand
 from anedsl.types import INT32, UINT16, DType, TensorType
 
 FAMILY = "sorting"
@@ -18,10 +18,10 @@ FAMILY = "sorting"
 def _order(x: Array, axis: int, ascending: bool) -> Array:
     """The positions in order; of equal elements the first stands first."""
     if ascending:
-        return np.argsort(x, axis, kind="stable")
+        return np.asarray(np.argsort(x, axis, kind="stable"))
     # Not the reverse of the ascending order: that would turn equal elements around.
     flipped = np.argsort(np.flip(x, axis), axis, kind="stable")
-    return x.shape[axis] - 1 - np.flip(flipped, axis)
+    return np.asarray(x.shape[axis] - 1 - np.flip(flipped, axis))
 
 
 def _indices_dtype(call: Call) -> DType | None:

@@ -10,9 +10,15 @@ from tests.ops import (
     cases_elementwise,
     cases_linear,
     cases_normalization,
+    cases_pooling,
+    cases_quantization,
+    cases_rearranging,
     cases_reduction,
+    cases_resampling,
+    cases_sampling,
     cases_shape,
     cases_slicing,
+    cases_sorting,
 )
 from tests.ops.case import Case
 
@@ -27,6 +33,12 @@ FAMILIES = (
     cases_linear,
     cases_normalization,
     cases_attention,
+    cases_pooling,
+    cases_rearranging,
+    cases_resampling,
+    cases_sampling,
+    cases_sorting,
+    cases_quantization,
 )
 
 ALL: list[Case] = [case for family in FAMILIES for case in family.CASES]

@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 
 
 class T(NamedTuple):
-    """A random operand: uniform in [low, high], rounded to its element type."""
+    """A random operand: uniform in [low, high], rounded to its element type; or the numbers in `data`."""
 
     shape: tuple[int, ...]
     dtype: str = "fp16"
     low: float = -2.0
     high: float = 2.0
     const: bool = False
+    data: Any = None
 
 
 class Case(NamedTuple):

@@ -15,12 +15,10 @@ from anedsl.ops import OPS
 from anedsl.types import FP16, INT32, TensorType
 from tests.ops.all_cases import ALL
 from tests.ops.case import Case
-from tests.ops.judges import in_floats, mil_result, node_of, random_operands, reference_results
+from tests.ops.judges import in_floats, mil_result, miscomputed, node_of, random_operands, reference_results
 
 WRITTEN = [case._replace(attributes=dict(node_of(case, "fp32").attributes)) for case in ALL]
 """Every case with the attributes that its node has."""
-
-KNOWN_WRONG = {"concat": "coremltools computes no interleaved values, but says that it does"}
 
 each_written = pytest.mark.parametrize("case", WRITTEN, ids=[case.id for case in ALL])
 
@@ -41,7 +39,7 @@ def test_coremltools_understands_what_is_written(case: Case) -> None:
     node = node_of(case, "fp32")
     judged = mil_result(case)
     assert [(v.type.dtype.name, v.type.shape) for v in node.results] == judged.types
-    if case.attributes.get("interleave") and case.op in KNOWN_WRONG:
+    if miscomputed(case):
         return
     found = reference_results(case, in_floats(random_operands(case), np.float32), node)
     for array, value, result in zip(found, judged.values, node.results, strict=True):

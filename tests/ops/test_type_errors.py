@@ -10,16 +10,63 @@ import pytest
 
 from anedsl.diagnostics import Failure, names, shapes
 from anedsl.graph import Value, make_node
-from anedsl.ops import OPS, attention, checks, convolution, gathering, joining, linear, normalization, reduction, shape, slicing
+from anedsl.ops import (
+    OPS,
+    attention,
+    checks,
+    constexpr,
+    convolution,
+    gathering,
+    joining,
+    linear,
+    normalization,
+    pooling,
+    quantization,
+    rearranging,
+    reduction,
+    resampling,
+    sampling,
+    scattering,
+    shape,
+    slicing,
+    sorting,
+    transposed,
+)
 from anedsl.source import Source, Span
 from anedsl.types import DTYPES, TensorType
-from tests.ops import mistakes_linear, mistakes_shape, mistakes_slicing
+from tests.ops import mistakes_images, mistakes_linear, mistakes_numbers, mistakes_shape, mistakes_slicing
 from tests.ops.mistake import Mistake
 
-RULES = (attention, checks, convolution, gathering, joining, linear, normalization, reduction, shape, slicing)
+RULES = (
+    attention,
+    checks,
+    constexpr,
+    convolution,
+    gathering,
+    joining,
+    linear,
+    normalization,
+    pooling,
+    quantization,
+    rearranging,
+    reduction,
+    resampling,
+    sampling,
+    scattering,
+    shape,
+    slicing,
+    sorting,
+    transposed,
+)
 
 
-MISTAKES = [*mistakes_shape.MISTAKES, *mistakes_slicing.MISTAKES, *mistakes_linear.MISTAKES]
+MISTAKES = [
+    *mistakes_shape.MISTAKES,
+    *mistakes_slicing.MISTAKES,
+    *mistakes_linear.MISTAKES,
+    *mistakes_images.MISTAKES,
+    *mistakes_numbers.MISTAKES,
+]
 
 
 def value(spec: Any) -> Value:
