@@ -46,12 +46,15 @@ clean: ## remove what was built and cached (not .venv)
 	find codegen dsl grammar tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One environment that grows: `run` must not wait for torch, which only the tests need.
+# The sources are compiled once: where PYTHONDONTWRITEBYTECODE is set, every start would do it again.
 .venv/has-run: pyproject.toml $(BIN)/python
 	$(PIP) install --quiet --editable .
+	@$(BIN)/python -m compileall -q dsl codegen grammar
 	@touch $@
 
 .venv/has-%: pyproject.toml $(BIN)/python
 	$(PIP) install --quiet --editable '.[$*]'
+	@$(BIN)/python -m compileall -q dsl codegen grammar
 	@touch $@
 
 $(BIN)/python:

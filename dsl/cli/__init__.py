@@ -7,10 +7,17 @@ import os
 import sys
 
 
+SERIAL = frozenset(("compile", "check", "ops", "explain", "doctor", "--help", "-h", "--version"))
+"""Commands that multiply no matrices."""
+
+
 def main() -> None:
     """Runs the command line and exits: 0 done, 1 the input is at fault, 2 usage, 3 an internal error."""
     # A compile makes many objects and few cycles: looking for them at every 700th object costs a tenth of its time.
     gc.set_threshold(100_000, 50, 50)
+    if len(sys.argv) > 1 and sys.argv[1] in SERIAL:
+        # Starting the threads of a BLAS that does nothing takes 10 ms.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from anedsl.cli.app import register
 

@@ -9,6 +9,7 @@ from anedsl.passes.canonical import canonicalize
 from anedsl.passes.common import eliminate_common_subexpressions
 from anedsl.passes.dead_code import eliminate_dead_code
 from anedsl.passes.fold import fold_constants
+from anedsl.passes.hoisting import hoist_reshapes
 from anedsl.passes.movement import simplify_movement
 from anedsl.passes.scaling import move_scales
 
@@ -18,6 +19,7 @@ PIPELINE: tuple[Pass, ...] = (
     fold_constants,
     canonicalize,
     simplify_movement,
+    hoist_reshapes,
     move_scales,
     eliminate_common_subexpressions,
     eliminate_dead_code,
@@ -43,4 +45,4 @@ def optimize(graph: Graph, after: Callable[[Pass, Graph], None] | None = None) -
 
 def tidy(graph: Graph) -> Graph:
     """What is left to do once packs have become slices and concats: a slice may be the whole of what it is cut from."""
-    return eliminate_dead_code(simplify_movement(graph))
+    return eliminate_dead_code(simplify_movement(hoist_reshapes(simplify_movement(graph))))

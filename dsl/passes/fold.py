@@ -49,7 +49,9 @@ def _fold(node: Node, rewriter: Rewriter) -> None:
     stored = _transposed_storage(node, data)
     if stored is not None:
         declared = rewriter.producers[rewriter.now(node.values[0])].attributes.get("weight")
-        const = make_const(stored, node.result.type, name=node.result.name or _derived_name(node), span=node.span, weight=declared)
+        const = make_const(
+            stored, node.result.type, name=node.result.name or _derived_name(node), span=node.span, weight=declared
+        )
         rewriter.replace(node.result, rewriter.add(const))
         return
     eager = all(isinstance(d, (ArrayData, FillData)) for d in data.values()) and all(r.type.size <= EAGER for r in node.results)

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 UNARY = ("{0} * {0}", "-{0}", "{0} ** 2", "{0} ** 1", "tanh({0})", "relu({0})", "{0} * 1", "{0} + 0", "{0} - 0", "1 * {0}", "0 + {0}",
          "2 * {0}", "-(-{0})", "{0}[:, 1:3]", "{0}[:, :]", "reshape({0}, {0}.shape)", "cast({0}, fp16)", "mean({0}, axis = 1)",
          "transpose({0}, [0, 1, 2, 3])", "transpose({0}, [0, 3, 2, 1])", "concat({0}, axis = 1)", "{0} / 1", "identity({0})",
-         "{0} * w", "{0} + tensor([0.5, 0.25])", "abs({0}) ** 0.5")  # fmt: skip
+         "{0} * w", "reshape({0}, [4, 2])", "concat(reshape({0}, [4, 2]), reshape({0} * 3, [4, 2]), axis = 0)",
+         "reshape({0}[:, 0:1], [1, 2]) * reshape({0}[:, 1:4], [3, 2])", "{0} + tensor([0.5, 0.25])", "abs({0}) ** 0.5")  # fmt: skip
 BINARY = ("{0} + {1}", "{0} - {1}", "{0} * {1}", "{0} + -{1}", "{0} - -{1}", "maximum({0}, {1})", "maximum({1}, {0})", "{1} * {0}",
           "where({0} < {1}, {0}, {1})")  # fmt: skip
 WEIGHT = (
@@ -36,7 +37,7 @@ def kernels(draw: st.DrawFn) -> str:
         else:
             operands = (f"mean({draw(st.sampled_from(names))}, axes = [1, 3])", f"({draw(st.sampled_from(names))})")
             lines.append(f"{name} = {draw(st.sampled_from(BINARY)).format(*operands)}")
-        if "[:, 1:3]" not in lines[-1] and "transpose" not in lines[-1]:
+        if not any(changed in lines[-1] for changed in ("[:, 1:3]", "transpose", "[4, 2]", "[3, 2]")):
             names.append(name)
     lines.append("y = " + " + ".join(f"mean({name}, axes = [1, 3])" for name in draw(st.permutations(names))))
     return "kernel k() {\n    " + "\n    ".join(lines) + "\n}"

@@ -108,6 +108,26 @@ def same(before: Graph, after: Graph, *, exact: bool) -> None:
         ("y = concat(concat(x, z, axis = 1), concat(x, z, axis = 1), axis = 3)", ["concat", "concat"]),
         ("y = concat(x[:, 0:1], x[:, 1:3], z, axis = 1)", ["slice_by_size", "concat"]),
         ("y = concat(x[:, 0:1], x[:, 1:4], axis = 1)", []),
+        (
+            "a = reshape(x[:, 0:1], [1, 2]); b = reshape(x[:, 1:4], [3, 2]); y = a * b",
+            ["reshape", "slice_by_size", "slice_by_size", "mul"],
+        ),
+        (
+            "a = reshape(x[:, 0:1], [1, 2]); b = reshape(x[:, 1:4], [2, 3]); y = reshape(a, [2, 1]) * b",
+            ["slice_by_size", "slice_by_size", "reshape", "reshape", "mul"],
+        ),
+        ("y = concat(reshape(x, [4, 2]), reshape(z, [4, 2]), axis = 0)", ["concat", "reshape"]),
+        ("y = concat(reshape(x, [8]), reshape(z, [8]), axis = 0)", ["concat", "reshape"]),
+        ("y = concat(reshape(x, [2, 4]), reshape(z, [2, 4]), axis = 1)", ["reshape", "reshape", "concat"]),
+        (
+            "a = reshape(x[:, 0:2], [2, 1, 2]); b = reshape(x[:, 2:4], [2, 1, 2]); y = a * b",
+            ["reshape", "slice_by_size", "slice_by_size", "mul"],
+        ),
+        (
+            "a = reshape(x, [1, 2, 2, 2]); b = reshape(z, [1, 2, 2, 2]); t = tanh(a); u = tanh(b); "
+            "y = concat(reshape(t, [1, 4, 1, 2]), reshape(u, [1, 4, 1, 2]), axis = 1)",
+            ["reshape", "reshape", "tanh", "tanh", "concat", "reshape"],
+        ),
         ("y = (x * 2) * 3", ["mul"]),
         ("t = x * 2; y = t * 3 + t", ["mul", "mul", "add"]),
         ("y = conv(x, full([8, 4, 1, 1], 0.5)) * 0.25", ["conv"]),
