@@ -53,6 +53,14 @@ class Numerics(StrEnum):
 
 class Backend(StrEnum):
     reference = "reference"
+    coreml = "coreml"
+
+
+class Units(StrEnum):
+    cpu_and_ne = "cpu_and_ne"
+    all = "all"
+    cpu_only = "cpu_only"
+    cpu_and_gpu = "cpu_and_gpu"
 
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="An .ane file.", show_default=False)]
@@ -65,17 +73,29 @@ Weights = Annotated[
     typer.Option(
         "--weights",
         metavar="PATH",
-        help="A .npz, .safetensors or folder of .npy with weights; may be repeated.",
+        help="A .npz, .safetensors, or folder of .npy or .safetensors with weights; may be repeated.",
         show_default=False,
     ),
 ]
 Maps = Annotated[
     list[str] | None,
-    typer.Option("--map", metavar="NAME=KEY", help="The key of a weight in the file; may be repeated.", show_default=False),
+    typer.Option(
+        "--map",
+        metavar="NAME=KEY",
+        help="The key of a weight in the file, `*` for the same text on both sides; may be repeated.",
+        show_default=False,
+    ),
 ]
 Formats = Annotated[Format, typer.Option("--format", help="How results and diagnostics are shown.")]
 Chips = Annotated[
     Chip | None, typer.Option("--chip", help="The chip whose rules apply; without it, those of all chips.", show_default=False)
+]
+Backends = Annotated[
+    Backend, typer.Option("--backend", help="What runs the kernel; coreml needs a Mac, and has not been run on hardware.")
+]
+UnitsOption = Annotated[Units, typer.Option("--units", help="With --backend coreml: what Core ML may use.")]
+Timeout = Annotated[
+    float, typer.Option("--timeout", metavar="SECONDS", min=1, help="With --backend coreml: the time for everything.")
 ]
 Routes = Annotated[Route, typer.Option("--route", help="How the program reaches the ANE.")]
 
@@ -120,6 +140,16 @@ def compile(
     ] = False,
     chip: Chips = None,
     route: Routes = Route.inmemory,
+    variants: Annotated[
+        Path | None,
+        typer.Option("--variants", metavar="FILE.toml", help="Variants to compile, see docs/variants.md.", show_default=False),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "-j", "--jobs", metavar="N", min=1, help="Processes that compile variants; all cores by default.", show_default=False
+        ),
+    ] = None,
     format: Formats = Format.text,
 ) -> None:
     """Compile kernels to MIL text, weight files, an .mlpackage and a manifest.
@@ -128,13 +158,15 @@ def compile(
     Examples:
       anedsl compile examples/rmsnorm_bwd.ane
       anedsl compile layer.ane ffn -D DIM=1024 -D SEQ=512 -o out --weights model.safetensors --map w1=model.up.weight
+      anedsl compile layer.ane --weights checkpoint/ --map 'w*=model.layers.3.mlp.*.weight'
       anedsl compile layer.ane --dialect 1.0 --emit mil,header
+      anedsl compile layer.ane -D SEQ=64,128,256 -D DIM=512,768 -j 4
     """
     from anedsl.cli.compiling import Request, compile_file
 
     compile_file(
         Request(file, kernels or [], define or [], out, weights or [], map or [], emit, dialect.value, single_weight_file,
-                chip.value if chip else None, route.value, format.value)
+                chip.value if chip else None, route.value, format.value, variants, jobs)
     )  # fmt: skip
 
 
@@ -189,7 +221,12 @@ def run(
     numerics: Annotated[
         Numerics, typer.Option("--numerics", help="How results are rounded: fp64 computes without rounding.")
     ] = Numerics.fp16,
-    backend: Annotated[Backend, typer.Option("--backend", help="What runs the kernel.")] = Backend.reference,
+    backend: Backends = Backend.reference,
+    placement: Annotated[
+        bool, typer.Option("--placement", help="With --backend coreml: show where Core ML plans each op.")
+    ] = False,
+    units: UnitsOption = Units.cpu_and_ne,
+    timeout: Timeout = 600.0,
     format: Formats = Format.text,
 ) -> None:
     """Run a kernel on arrays and show its outputs.
@@ -202,14 +239,95 @@ def run(
       anedsl run examples/rmsnorm_bwd.ane --random 0
       anedsl run examples/rmsnorm_bwd.ane -i dy=dy.npy -i x=x.npy --weights w.npz -o out.npz
       anedsl run layer.ane ffn --inputs in.npz --numerics fp64 -o exact.npz
+      anedsl run layer.ane ffn --random 0 --backend coreml --placement
     """
     from anedsl.cli.running import RunRequest, run_file
 
     run_file(
         RunRequest(
-            target, kernel, define or [], inputs, input or [], random, out, weights or [], map or [], numerics.value, format.value
+            target, kernel, define or [], inputs, input or [], random, out, weights or [], map or [], numerics.value,
+            format.value, backend.value, placement, units.value, timeout,
         )
-    )
+    )  # fmt: skip
+
+
+def bench(
+    target: Annotated[
+        Path, typer.Argument(metavar="TARGET", help="An .ane file; for coreml also an artifact's folder.", show_default=False)
+    ],
+    kernel: Annotated[
+        str | None, typer.Argument(metavar="[KERNEL]", help="The kernel; needed where the file has several.", show_default=False)
+    ] = None,
+    define: Defines = None,
+    inputs: Annotated[
+        Path | None, typer.Option("--inputs", metavar="FILE.npz", help="Arrays for the inputs, by name.", show_default=False)
+    ] = None,
+    input: Annotated[
+        list[str] | None,
+        typer.Option("-i", metavar="NAME=FILE.npy", help="The array of one input; may be repeated.", show_default=False),
+    ] = None,
+    random: Annotated[int, typer.Option("--random", metavar="SEED", help="Random arrays for the inputs that are not given.")] = 0,
+    weights: Weights = None,
+    map: Maps = None,
+    numerics: Annotated[Numerics, typer.Option("--numerics", help="How the reference executor rounds.")] = Numerics.fp16,
+    backend: Backends = Backend.reference,
+    runs: Annotated[int, typer.Option("--runs", metavar="N", min=1, help="The runs that are timed.")] = 20,
+    warm_up: Annotated[int, typer.Option("--warm-up", metavar="N", min=0, help="The runs before those.")] = 3,
+    units: UnitsOption = Units.cpu_and_ne,
+    timeout: Timeout = 600.0,
+    format: Formats = Format.text,
+) -> None:
+    """Time a kernel: the median and the spread of many runs.
+
+    The reference executor is numpy on this machine's CPU, and says nothing about the speed of an ANE.
+
+    \b
+    Examples:
+      anedsl bench examples/rmsnorm_bwd.ane
+      anedsl bench layer.ane ffn -D SEQ=512 --runs 100
+      anedsl bench layer.ane ffn --backend coreml --format json
+    """
+    from anedsl.cli.benching import BenchRequest, bench_file
+    from anedsl.cli.running import RunRequest
+
+    request = RunRequest(
+        target, kernel, define or [], inputs, input or [], random, None, weights or [], map or [], numerics.value, format.value,
+        backend.value, False, units.value, timeout,
+    )  # fmt: skip
+    bench_file(BenchRequest(request, runs, warm_up))
+
+
+def doctor(format: Formats = Format.text) -> None:
+    """Show what this machine can do: versions, Core ML's parts, the cache and the backends.
+
+    \b
+    Examples:
+      anedsl doctor
+      anedsl doctor --format json
+    """
+    from anedsl.cli.doctor import show_doctor
+
+    show_doctor(format.value)
+
+
+def inspect(
+    target: Annotated[
+        Path,
+        typer.Argument(metavar="TARGET", help="An artifact's folder, a .mil, .mlpackage or weight file.", show_default=False),
+    ],
+    format: Formats = Format.text,
+) -> None:
+    """Show what a compiled program or a weight file holds: inputs, outputs, ops and weights.
+
+    \b
+    Examples:
+      anedsl inspect build/rmsnorm_bwd
+      anedsl inspect model.mil --format json
+      anedsl inspect build/rmsnorm_bwd/weights/rms_w.bin
+    """
+    from anedsl.cli.inspecting import inspect_target
+
+    inspect_target(target, format.value)
 
 
 def ops(
@@ -249,7 +367,10 @@ def explain(
     explain_code(code, format.value)
 
 
-COMMANDS: dict[str, Callable[..., None]] = {"compile": compile, "check": check, "run": run, "ops": ops, "explain": explain}
+COMMANDS: dict[str, Callable[..., None]] = {
+    "compile": compile, "check": check, "run": run, "bench": bench, "inspect": inspect, "ops": ops,
+    "explain": explain, "doctor": doctor,
+}  # fmt: skip
 """Every command by its name, in the order that `--help` shows."""
 
 

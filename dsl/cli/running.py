@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ import typer
 from anedsl import frontend
 from anedsl.cli import common, output
 from anedsl.diagnostics import Diagnostic, Failure, Sink
+from anedsl.graph import Graph
 from anedsl.running import random_inputs, run
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -31,6 +33,10 @@ class RunRequest(NamedTuple):
     map: list[str]
     numerics: str
     format: str
+    backend: str = "reference"
+    placement: bool = False
+    units: str = "cpu_and_ne"
+    timeout: float = 600.0
 
 
 def run_file(request: RunRequest) -> None:
@@ -38,9 +44,26 @@ def run_file(request: RunRequest) -> None:
     output.set_style(request.format)
     if request.random is not None and request.random < 0:
         raise typer.BadParameter("the seed is not negative", param_hint="--random")
+    files = common.pairs("-i", request.input)
+    if request.backend == "coreml":
+        from anedsl.cli.on_coreml import run_on_coreml
+
+        run_on_coreml(request, files)
+        return
+    sink = Sink()
+    program = load_program(request, sink)
+    inputs = read_inputs(request, files, program.graph)
+    outputs = run(program.graph, inputs, request.numerics, sink)
+    exact = run(program.graph, inputs, "fp64", Sink()) if request.numerics != "fp64" else None
+    if request.out is not None:
+        save(request.out, outputs)
+    _report(request, outputs, exact, sink.diagnostics)
+
+
+def load_program(request: RunRequest, sink: Sink) -> frontend.Program:
+    """The one kernel of the target, with its weights."""
     given = common.parameters(request.define)
     mapping = common.pairs("--map", request.map)
-    files = common.pairs("-i", request.input)
     if request.target.is_dir() or request.target.suffix in (".mil", ".mlpackage"):
         from anedsl.diagnostics.running import UnsupportedTarget
 
@@ -50,18 +73,12 @@ def run_file(request: RunRequest) -> None:
     chosen = frontend.choose(module, [request.kernel] if request.kernel else [])
     if len(chosen) > 1:
         raise typer.BadParameter(f"{request.target} has several kernels: name one of {', '.join(chosen)}", param_hint="KERNEL")
-    sink = Sink()
     program = frontend.build(module, chosen[0], given, sink)
     frontend.bind_weights(program, common.open_weights(request.weights), mapping)
-    inputs = _inputs(request, files, program)
-    outputs = run(program.graph, inputs, request.numerics, sink)
-    exact = run(program.graph, inputs, "fp64", Sink()) if request.numerics != "fp64" else None
-    if request.out is not None:
-        _save(request.out, outputs)
-    _report(request, outputs, exact, sink.diagnostics)
+    return program
 
 
-def _inputs(request: RunRequest, files: dict[str, str], program: frontend.Program) -> dict[str, Any]:
+def read_inputs(request: RunRequest, files: dict[str, str], graph: Graph) -> dict[str, Any]:
     """Arrays from `--inputs`, then `-i`, then `--random` for what is left."""
     arrays: dict[str, Any] = {}
     if request.inputs is not None or files:
@@ -75,11 +92,11 @@ def _inputs(request: RunRequest, files: dict[str, str], program: frontend.Progra
                 raise typer.BadParameter(f"{path} holds {len(found)} arrays: give a .npy with one", param_hint=f"-i {name}")
             arrays[name] = next(iter(found.values()))
     if request.random is not None:
-        arrays = {**random_inputs(program.graph, request.random), **arrays}
+        arrays = {**random_inputs(graph, request.random), **arrays}
     return arrays
 
 
-def _save(path: Path, outputs: dict[str, Array]) -> None:
+def save(path: Path, outputs: dict[str, Array]) -> None:
     """Writes beside and renames: an earlier file is whole until the new one is."""
     import os
 
@@ -90,11 +107,12 @@ def _save(path: Path, outputs: dict[str, Array]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         np.savez(beside, **outputs)  # type: ignore[arg-type]
         beside.replace(path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
+    except (OSError, ValueError) as error:
+        with suppress(OSError, ValueError):
+            beside.unlink()
         from anedsl.diagnostics.running import CannotSave
 
-        raise Failure(CannotSave(path=str(path), reason=(error.strerror or str(error)).lower())) from None
+        raise Failure(CannotSave(path=str(path), reason=(getattr(error, "strerror", None) or "not a valid path").lower())) from None
 
 
 def _report(

@@ -162,7 +162,7 @@ class AneCompileFailed(Error):
     title = "the ANE's compiler refuses `{kernel}`: the run {how}"
     notes = ("it wrote: {lines}",)
     helps = (
-        "look at what `anedsl check FILE --route coreml --chip m1..m5 --strict` says of the kernel for your chip",
+        "see what `anedsl check FILE --route coreml --strict` says of the kernel, with `--chip` for your chip",
         "halve the kernel until it compiles: the op that makes the difference is the one to write differently",
     )
     kernel: str
