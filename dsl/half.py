@@ -1,6 +1,4 @@
-"""Rounding of float32 to float16 in whole-array integer steps: several times as fast as numpy's own conversion where the
-processor has no instruction for it.
-"""
+"""Conversions between float32 and float16 in whole-array steps: two to four times as fast as numpy's own."""
 
 from __future__ import annotations
 
@@ -19,6 +17,55 @@ _NORMALS = np.uint32(0x477FF000 - 0x38800000)  # up to 65520, from where on numb
 _HALF_LESS_ONE = np.uint32(0xFFF)
 _KEPT = np.uint32(0xFFFFE000)
 _SHIFT, _ONE = np.uint32(13), np.uint32(1)
+_HALF_MAGNITUDE, _HALF_SIGN, _HALF_INFINITY = np.uint32(0x7FFF), np.uint32(0x8000), np.uint32(0x7C00)
+_SIGN_SHIFT = np.uint32(16)
+# The two formats count exponents from 15 and 127. A product with a power of two moves them, subnormal numbers as well.
+_UP, _DOWN = np.float32(2.0**112), np.float32(2.0**-112)
+
+
+def from_half(array: Array) -> Array:
+    """A float16 array as float32."""
+    given = np.ascontiguousarray(array).reshape(-1)
+    if given.size < 256:
+        return array.astype(np.float32)
+    result = np.empty(given.size, np.float32)
+    scratch = np.empty(min(given.size, BLOCK), np.uint32)
+    for start in range(0, given.size, BLOCK):
+        piece, made = given[start : start + BLOCK], result[start : start + BLOCK]
+        bits, sign = made.view(np.uint32), scratch[: piece.size]
+        np.copyto(bits, piece.view(np.uint16))
+        np.bitwise_and(bits, _HALF_SIGN, out=sign)
+        np.bitwise_and(bits, _HALF_MAGNITUDE, out=bits)
+        if bits.max() >= _HALF_INFINITY:
+            made[:] = piece
+            continue
+        np.left_shift(bits, _SHIFT, out=bits)
+        np.multiply(made, _UP, out=made)
+        np.left_shift(sign, _SIGN_SHIFT, out=sign)
+        np.bitwise_or(bits, sign, out=bits)
+    return result.reshape(array.shape)
+
+
+def to_half_exactly(array: Array) -> Array:
+    """A float32 array whose elements are all float16 numbers, as float16."""
+    given = np.ascontiguousarray(array).reshape(-1)
+    if given.size < 256:
+        return array.astype(np.float16)
+    result = np.empty(given.size, np.float16)
+    scratch = np.empty((2, min(given.size, BLOCK)), np.uint32)
+    for start in range(0, given.size, BLOCK):
+        piece = given[start : start + BLOCK]
+        work, sign = scratch[0, : piece.size], scratch[1, : piece.size]
+        np.multiply(piece, _DOWN, out=work.view(np.float32))
+        np.right_shift(work, _SIGN_SHIFT, out=sign)
+        np.bitwise_and(sign, _HALF_SIGN, out=sign)
+        np.bitwise_and(work, _MAGNITUDE, out=work)
+        np.right_shift(work, _SHIFT, out=work)
+        if work.max() >= _HALF_INFINITY:
+            result[start : start + BLOCK] = piece
+            continue
+        np.bitwise_or(work, sign, out=result[start : start + BLOCK].view(np.uint16), casting="unsafe")
+    return result.reshape(array.shape)
 
 
 def round_to_half(array: Array) -> Array:

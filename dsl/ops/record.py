@@ -119,5 +119,10 @@ class Op:
         object.__setattr__(self, "operand_index", {operand.name: operand for operand in self.operands})
         object.__setattr__(self, "attribute_index", {attribute.name: attribute for attribute in self.attributes})
 
+    @property
+    def moves_data(self) -> bool:
+        """Whether every element of the result is an element of an operand, or a constant: then there is nothing to round."""
+        return self.flops is no_flops and not self.constexpr and self.name != "cast"
+
     def __repr__(self) -> str:
         return f"Op({self.name})"

@@ -9,7 +9,6 @@ import numpy as np
 from anedsl.compression import StoredData
 from anedsl.data import Array, ArrayData, Data, DerivedData, FillData
 from anedsl.graph import CONST, Graph, Node, Value, make_const
-from anedsl.ops.record import no_flops
 from anedsl.passes.rewriter import Rewriter
 
 EAGER = 1024
@@ -91,7 +90,7 @@ def _derived_name(node: Node) -> str:
 
 def evaluate(node: Node, data: dict[Value, Data]) -> tuple[Array, ...]:
     """The results of a node on the numbers of its operands; an op that only moves data keeps their type."""
-    moves = node.op.flops is no_flops
+    moves = node.op.moves_data
     ordered: list[Any] = []
     for operand in node.op.operands:
         given = node.operands.get(operand.name)

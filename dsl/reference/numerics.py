@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from anedsl.half import round_to_half
+from anedsl.half import from_half, round_to_half, to_half_exactly
 from anedsl.ops.record import Op
 from anedsl.types import FP16, DType
 
@@ -36,11 +36,21 @@ class Numerics:
             # Once from float64 to float16: by way of float32 it would be rounded twice.
             with np.errstate(over="ignore"):
                 return array.astype(np.float16).astype(np.float32)
+        if array.dtype == np.float16 and self.float == np.float32:
+            return from_half(array)
         array = array.astype(self.float, copy=False)
         return round_to_half(array) if self.name == "fp16" and dtype is FP16 else array
 
+    def computed(self, array: Array, dtype: DType, op: Op) -> Array:
+        """The result of an op as it is held; what only moves data has nothing to round."""
+        if op.moves_data and array.dtype == self.float:
+            return array
+        return self.held(array, dtype)
+
     def result(self, array: Array, dtype: DType) -> Array:
         """Numbers as they are given to the caller: float64 in fp64, float32 in fp32, the element type itself in fp16."""
+        if self.name == "fp16" and dtype is FP16:
+            return to_half_exactly(array)
         if not dtype.is_float or self.name == "fp16":
             with np.errstate(over="ignore"):
                 return array.astype(dtype.numpy)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from anedsl.half import round_to_half
+from anedsl.half import from_half, round_to_half, to_half_exactly
 from tests.language.kernels import outputs_of
 
 floats = st.floats(width=32, allow_nan=True, allow_infinity=True)
@@ -33,6 +33,14 @@ def test_every_half_and_every_tie_between_two() -> None:
         np.testing.assert_array_equal(round_to_half(edge), edge.astype(np.float16).astype(np.float32))
 
 
+def test_conversions_are_numpy_s_bit_for_bit() -> None:
+    halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    np.testing.assert_array_equal(from_half(halves).view(np.uint32), halves.astype(np.float32).view(np.uint32))
+    for numbers in (halves[~np.isnan(halves)], halves[np.isfinite(halves)]):
+        wide = numbers.astype(np.float32)
+        np.testing.assert_array_equal(to_half_exactly(wide).view(np.uint16), numbers.view(np.uint16))
+
+
 def test_fp16_rounds_after_every_op() -> None:
     x = np.array([1.0, 205.1, 0.1])
     text = "kernel k() { input x: fp16[3]; output y; y = x * x + 1 - x }"
@@ -41,6 +49,14 @@ def test_fp16_rounds_after_every_op() -> None:
     found = outputs_of(text, {"x": x}, "fp16")["y"]
     assert found.dtype == np.float16
     np.testing.assert_array_equal(found, expected)
+
+
+def test_a_cast_rounds_and_a_slice_has_nothing_to_round() -> None:
+    x = np.full(512, 0.1)
+    text = "kernel k() { input x: fp32[512]; output y, z; y = cast(x, fp16)[0:300]; z = x[0:300] }"
+    found = outputs_of(text, {"x": x}, "fp16")
+    assert (found["y"] == np.float16(np.float32(0.1))).all()
+    assert (found["z"] == np.float32(0.1)).all()
 
 
 def test_fp16_accumulates_in_fp32_inside_an_op() -> None:
