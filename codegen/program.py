@@ -262,7 +262,7 @@ def _attribute_key(node: Node, attribute: Attribute, value: Any) -> tuple[DType,
 def _attribute_dtype(node: Node, attribute: Attribute) -> DType:
     kind = attribute.kind
     if kind in ("int", "ints"):
-        return INT32
+        return INT32 if attribute.domain is None else attribute.domain.dtypes[0]
     if kind in ("bool", "bools"):
         return BOOL
     if kind in ("string", "dtype"):

@@ -498,11 +498,11 @@ class OffsetType(Error):
 
 
 class WrongCount(Error):
-    """Sparse data lists the elements where the mask is 1, in order: not more than the mask has elements."""
+    """Sparse data lists the elements where the mask is 1, in order: as many as the mask has ones."""
 
     code = "ANE0275"
-    title = "`{op}` has more elements than places for them"
-    label = "{found} elements, the mask has {places}"
-    op: str
+    title = "sparse data has {found} elements for {places} places"
+    label = "{detail}"
     found: int
     places: int
+    detail: str

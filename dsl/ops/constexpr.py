@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from anedsl.diagnostics import Failure
 from anedsl.ops.call import Call, normal_axis
 from anedsl.ops.checks import need_rank, need_shape, shown, wrong_attribute
 from anedsl.ops.quantization import QUANTIZED, dequantized
@@ -150,7 +151,8 @@ def _check_sparse(call: Call, data: str, mask: str) -> TensorType:
     if elements.size > places.size:
         from anedsl.diagnostics.shapes import WrongCount
 
-        call.fail(data, WrongCount, show=(mask,), op=call.op.name, found=elements.size, places=places.size)
+        detail = f"`{mask}` has {places.size} elements altogether"
+        call.fail(data, WrongCount, show=(mask,), found=elements.size, places=places.size, detail=detail)
     return places
 
 
@@ -161,6 +163,12 @@ def _sparse(call: Call) -> TensorType:
 
 
 def _dense(nonzero_data: Array, mask: Array) -> Array:
+    """ANE0275 where the mask, whose numbers no type tells, does not have a 1 for each element."""
+    places = int(np.count_nonzero(mask))
+    if places != nonzero_data.size:
+        from anedsl.diagnostics.shapes import WrongCount
+
+        raise Failure(WrongCount(found=nonzero_data.size, places=places, detail="the mask is 1 at so many places"))
     result = np.zeros(mask.shape, nonzero_data.dtype)
     result[mask != 0] = nonzero_data
     return result

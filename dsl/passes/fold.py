@@ -33,6 +33,7 @@ def fold_constants(graph: Graph) -> Graph:
         producers = [rewriter.producers.get(rewriter.now(value)) for value in values]
         if (
             node.op is CONST
+            or node.op.constexpr
             or not values
             or not all(p is not None and p.op is CONST for p in producers)
             or any(result.type.size > LARGEST for result in node.results)

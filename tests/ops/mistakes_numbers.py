@@ -243,8 +243,8 @@ COMPRESSED = [
         {"nonzero_data": (7,), "mask": mask(2, 3)},
         {},
         "nonzero_data",
-        "`constexpr_sparse_to_dense` has more elements than places for them",
-        "7 elements, the mask has 6",
+        "sparse data has 7 elements for 6 places",
+        "`mask` has 6 elements altogether",
     ),
     Mistake(
         shapes.WrongAttribute,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from anedsl.diagnostics import Failure
 from anedsl.graph import Value, make_node
 from anedsl.ops import OPS
 from anedsl.types import DTYPES, FP16, INT4, UINT6, TensorType
@@ -50,3 +51,12 @@ def test_margins_may_stand_in_one_list(op: str, margins: str) -> None:
     assert node.attributes[margins] == ((1, 0), (2, 0))
     again = make_node(OPS[op], {"x": x}, dict(node.attributes))
     assert (again.attributes, again.result.type) == (node.attributes, node.result.type)
+
+
+def test_a_mask_with_another_number_of_ones_is_explained() -> None:
+    """Only the numbers of the mask tell, when they are loaded."""
+    mask = np.array([1, 0, 1, 1], np.int32)
+    with pytest.raises(Failure) as failure:
+        OPS["constexpr_sparse_to_dense"].reference(np.array([1.0, 2.0]), mask)
+    (diagnostic,) = failure.value.diagnostics
+    assert (diagnostic.code, diagnostic.headline) == ("ANE0275", "sparse data has 2 elements for 3 places")
