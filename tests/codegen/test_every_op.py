@@ -71,6 +71,10 @@ def node_in(graph: Graph, op: str) -> Node:
 each_case = pytest.mark.parametrize("case", ALL, ids=[case.id for case in ALL])
 
 
+DO_NOTHING = {"transpose[5]perm=(0,)", "concat[2x3]axis=0"}
+"""These leave their operand as it is: the compiler drops them."""
+
+
 @each_case
 def test_coremltools_reads_every_case(
     case: Case, tmp_path: Path, load_package: Callable[[Path], Package], parse_mil: Callable[[str], Any]
@@ -79,6 +83,9 @@ def test_coremltools_reads_every_case(
     artifact = write(graph, "", Options(route="coreml"), tmp_path)
     parse_mil((artifact.path / "model.mil").read_text(encoding="utf-8"))
     package = load_package(artifact.path / "one_op.mlpackage")
+    if case.id in DO_NOTHING:
+        assert case.op not in {op.type for op in package.operations}
+        return
     [op] = [op for op in package.operations if op.type == case.op and op.type != "cast"] or [
         op for op in package.operations if op.type == case.op
     ][:1]
