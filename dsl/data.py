@@ -73,6 +73,37 @@ class FillData:
             left -= count
 
 
+class RandomData:
+    """Random numbers that keep activations of variance 1 so: normal, divided by the root of what is summed over.
+
+    Vectors (one axis longer than 1) scale activations: they lie around 1.
+    """
+
+    __slots__ = ("name", "seed", "shape", "type")
+
+    def __init__(self, name: str, type: TensorType, seed: int) -> None:
+        self.name = name
+        self.type = type
+        self.shape: Shape = type.shape
+        self.seed = seed
+
+    def load(self) -> Array:
+        from zlib import crc32
+
+        generator = np.random.default_rng([self.seed, crc32(self.name.encode())])
+        dtype = self.type.dtype
+        if not dtype.is_float:
+            return generator.integers(0, 2 if dtype.kind == "bool" else 10, self.shape).astype(dtype.numpy)
+        numbers = generator.standard_normal(self.shape)
+        wide = sorted(size for size in self.shape if size > 1)
+        if len(wide) < 2:
+            return 1 + numbers / 10
+        return numbers / (self.type.size / self.shape[0]) ** 0.5
+
+    def chunks(self) -> Iterator[Array]:
+        return ArrayData(self.load()).chunks()
+
+
 class DerivedData:
     """Numbers computed from others when they are asked for, and not kept: large weights are folded one at a time."""
 

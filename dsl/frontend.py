@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anedsl.compression import StoredData
-from anedsl.data import WeightData
+from anedsl.data import Data, RandomData, WeightData
 from anedsl.diagnostics import Diagnostic, Failure, Sink, nearest
 from anedsl.elaborate.kernel import elaborate
 from anedsl.elaborate.modules import LoadedModule, load
@@ -115,22 +115,32 @@ def _weight_data(node: Node) -> WeightData:
     return found
 
 
-def bind_weights(program: Program, sources: Sequence[Source] = (), mapping: Mapping[str, str] | None = None) -> None:
-    """Gives every declared weight its data. Raises `Failure` (04xx) where one that is used has neither data nor initialiser."""
+def bind_weights(
+    program: Program, sources: Sequence[Source] = (), mapping: Mapping[str, str] | None = None, random: int | None = None
+) -> None:
+    """Gives every declared weight its data.
+
+    With a seed in `random`, weights that have neither data nor initialiser are drawn at random. Otherwise raises `Failure`
+    (04xx) where one that is used has none.
+    """
     for weight in program.weights:
         weight.data.bound = None
     missing = [w for w in program.weights if w.used and w.data.initial is None]
-    if not sources and not mapping and not missing:
-        return
-    from anedsl.weights import bind
+    found: dict[str, Data] = {}
+    if sources or mapping or (missing and random is None):
+        from anedsl.weights import bind
 
-    found = bind(weight_declarations(program.weights), sources, mapping)
+        found = bind(weight_declarations(program.weights, optional=random is not None), sources, mapping)
     for weight in program.weights:
         weight.data.bound = found.get(weight.data.name)
+    if random is not None:
+        for weight in missing:
+            if weight.data.bound is None:
+                weight.data.bound = RandomData(weight.data.name, weight.data.type, random)
 
 
-def weight_declarations(weights: Iterable[DeclaredWeight]) -> list[Declared]:
-    """What the search for weights in files is told of them."""
+def weight_declarations(weights: Iterable[DeclaredWeight], optional: bool = False) -> list[Declared]:
+    """What the search for weights in files is told of them; optional ones may be left out."""
     from anedsl.weights import Declared
 
     return [
@@ -138,7 +148,7 @@ def weight_declarations(weights: Iterable[DeclaredWeight]) -> list[Declared]:
             w.data.name,
             w.data.type,
             w.data.span,
-            w.data.initial is not None or not w.used,
+            optional or w.data.initial is not None or not w.used,
             w.members if "[" in w.data.name else None,
         )
         for w in weights

@@ -191,6 +191,23 @@ def conv_chain(p: Parameters, t: Tensors) -> Tensors:
 conv_peak = conv_chain
 
 
+def conv_chain_w8a8(p: Parameters, t: Tensors) -> Tensors:
+    y = t["x"]
+    for turn, weight in enumerate(t["W"]):
+        if turn > 0:
+            y = torch.round(y / p.SCALE).clamp(-128, 127) * p.SCALE
+        y = functional.conv2d(y, _int8(weight))
+    return {"y": y}
+
+
+def _int8(weight: Tensor) -> Tensor:
+    """A weight with 127 steps up to the largest magnitude of each output channel; the step is the next fp16 number."""
+    exact = weight.abs().amax(dim=(1, 2, 3), keepdim=True) / 127
+    step = exact.half()
+    step = torch.where(step.double() < exact, torch.nextafter(step, torch.full_like(step, torch.inf)), step).double()
+    return torch.round(weight / step) * step
+
+
 # ---- weights that arrive with the activations ----
 
 

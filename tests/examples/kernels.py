@@ -71,6 +71,7 @@ KERNELS = (
     Example("grouped_attention.ane", "qkt_conv", 1),
     Example("grouped_attention.ane", "sv_conv", 1),
     Example("int8_conv.ane", "conv_chain"),
+    Example("int8_conv.ane", "conv_chain_w8a8"),
     Example("conv_peak.ane", "conv_peak"),
     Example("dynamic.ane", "dyn_matmul", 8, dynamic=True),
     Example("dynamic.ane", "dyn_matmul_pair", 15, dynamic=True),

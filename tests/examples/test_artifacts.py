@@ -101,4 +101,4 @@ def test_an_example_breaks_no_rule_but_those_that_it_shows(example: Example) -> 
 def test_grouped_queries_cost_two_copies_of_the_heads() -> None:
     """Keys and values are repeated by a reshape, a tile and a reshape each; one of the reshapes stands there anyway."""
     plain, grouped = (kinds(EXAMPLE["sdpa_fwd_dynamic"], sizes).total() for sizes in (LLAMA, QWEN))
-    assert 0 < grouped - plain <= 5
+    assert 0 < grouped - plain <= 6

@@ -32,8 +32,6 @@ M4 take 16384 elements on an axis that is not the channels', axis 1, which may h
 """
 TAIL = """
 The five kernels of `dynamic.ane` have {ours} ops together, where the hand-written texts have {seed}.
-
-A chain of convolutions with int8 activations (`conv_chain_w8a8`) is missing: the language cannot store a weight in int8 yet.
 """
 
 
