@@ -354,10 +354,14 @@ class MalformedWeightFile(Error):
 
     code = "ANE0480"
     title = "weight file `{file}` is malformed: {where}"
-    notes = ("{fields}",)
     file: str
     where: str
-    fields: str
+    fields: tuple[str, ...]
+
+    @property
+    def note_texts(self) -> list[str]:
+        """What is wrong with each field, a note each."""
+        return list(self.fields)
 
 
 class WeightMismatch(Error):
@@ -481,3 +485,16 @@ class MissingSemicolon(Error):
     code = "ANE0492"
     title = "the statement does not end with `;`"
     label = "a `;` is missing here"
+
+
+class NotExpressible(Error):
+    """`import` writes a program as text of the language, which has no words for everything that MIL can say: for ops
+    that the compiler has no record of, ops without a tensor among their arguments, einsums that the language writes as a
+    matmul, and tensors with an axis of size 0."""
+
+    code = "ANE0440"
+    title = "{what} cannot be written in the language: {reason}"
+    label = "made here"
+    helps = ("look at the program with `anedsl inspect`, and write the kernel by hand",)
+    what: str
+    reason: str

@@ -1,0 +1,228 @@
+"""`anedsl inspect`."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from anedsl.cli import output
+from anedsl.diagnostics import Diagnostic, Failure, Sink
+
+if TYPE_CHECKING:
+    from anedsl.codegen.packs import Surface
+    from anedsl.codegen.reader import Module
+    from anedsl.codegen.reader.blob_reader import Chunk, WeightFile
+    from anedsl.codegen.reader.weights import FileData
+    from anedsl.graph import Graph, Node
+
+PIECE = 1 << 22
+"""Bytes that are hashed at a time."""
+
+
+def inspect_target(path: Path, style: str) -> None:
+    """Shows what a model or a weight file holds.
+
+    A weight file that is missing is named as such; one that is malformed is reported after everything else.
+    """
+    output.set_style(style)
+    sink = Sink()
+    content = _weight_file(path) if path.suffix == ".bin" and path.is_file() else _model(path, sink)
+    if style == output.JSON:
+        output.print_json({**content, "diagnostics": output.diagnostics_json(sink.diagnostics)} if sink.diagnostics else content)
+    elif content["kind"] == "weights":
+        sys.stdout.write(_chunks_text(content))
+    else:
+        sys.stdout.write(_model_text(content))
+    if sink.diagnostics and style == output.JSON:
+        raise typer.Exit(1)
+    sink.raise_errors()
+
+
+# ---- a weight file ----
+
+
+def _weight_file(path: Path) -> dict[str, Any]:
+    from anedsl.codegen.reader.blob_reader import WeightFile
+
+    file = WeightFile(path)
+    found = file.chunks()
+    chunks = [
+        {
+            "offset": chunk.offset,
+            "dtype": chunk.dtype,
+            "elements": chunk.elements,
+            "data_offset": chunk.data_offset,
+            "bytes": chunk.bytes,
+            "sha256": _hash(file, chunk),
+        }
+        for chunk in found
+    ]
+    totals = {"chunks": len(chunks), "bytes": sum(chunk.bytes for chunk in found), "file_bytes": file.size}
+    return {"kind": "weights", "path": str(path), "chunks": chunks, "totals": totals}
+
+
+def _hash(file: WeightFile, chunk: Chunk) -> str:
+    """SHA-256 of the data, as the manifest has it."""
+    found = hashlib.sha256()
+    for piece in file.data(chunk).region.pieces(0, chunk.bytes, PIECE):
+        found.update(piece)
+    return found.hexdigest()
+
+
+_CHUNK = {
+    "offset": "offset",
+    "dtype": "type",
+    "elements": "elements",
+    "data_offset": "data at",
+    "bytes": "bytes",
+    "sha256": "sha256",
+}
+"""The columns of a weight file's table: the field, and its heading."""
+
+
+def _chunks_text(content: dict[str, Any]) -> str:
+    rows = [[str(chunk[key]) for key in _CHUNK] for chunk in content["chunks"]]
+    totals = content["totals"]
+    end = f"\n{_count(totals['chunks'], 'chunk')}, {totals['bytes']} bytes of data, {totals['file_bytes']} bytes in all\n"
+    return output.table([list(_CHUNK.values()), *rows], frozenset({0, 2, 3, 4})) + end
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+# ---- a program ----
+
+
+def _model(path: Path, sink: Sink) -> dict[str, Any]:
+    from anedsl.codegen.reader import read
+
+    module = read(path)
+    functions = {name: _function(module, name, graph, sink) for name, graph in module.functions.items()}
+    return {
+        "kind": "program",
+        "path": str(path),
+        "name": module.name,
+        "dialect": module.dialect,
+        "attributes": module.attributes,
+        "functions": functions,
+    }
+
+
+def _function(module: Module, name: str, graph: Graph, sink: Sink) -> dict[str, Any]:
+    from anedsl.codegen.reader.opaque import is_opaque
+    from anedsl.graph import call_of
+
+    operations = graph.operations
+    kinds = Counter(node.op.name for node in operations)
+    weights = [weight for node in graph.constants if (weight := _weight(node, sink)) is not None]
+    known = [node for node in operations if not is_opaque(node.op)]
+    return {
+        "opset": module.opsets[name],
+        "attributes": module.function_attributes[name],
+        "inputs": _ports(graph.inputs, module.inputs if graph is module.main else None),
+        "outputs": _ports(graph.outputs, module.outputs if graph is module.main else None),
+        "ops": dict(sorted(kinds.items())),
+        "opaque": sorted({node.op.name for node in operations if is_opaque(node.op)}),
+        "weights": weights,
+        "totals": {
+            "ops": len(operations),
+            "weights": len(weights),
+            "weight_bytes": sum(weight["bytes"] for weight in weights),
+            "flops": sum(node.op.flops(call_of(node), [value.type for value in node.results]) for node in known),
+        },
+    }
+
+
+def _ports(ports: Any, surfaces: tuple[Surface, ...] | None) -> list[dict[str, Any]]:
+    """The ports of a function, each with the logical ones in it where they are known."""
+    places = {surface.name: surface.places for surface in surfaces or ()}
+    return [
+        {
+            "name": port.name,
+            "type": str(port.value.type),
+            "bytes": port.value.type.bytes,
+            "members": [
+                {"name": place.name, "type": str(place.type), "axis": place.axis, "start": place.start, "size": place.size}
+                for place in places.get(port.name, ())
+            ],
+        }
+        for port in ports
+    ]
+
+
+def _weight(node: Node, sink: Sink) -> dict[str, Any] | None:
+    """A const whose numbers are in a file."""
+    from anedsl.codegen.reader.weights import FileData
+
+    data = node.attributes["val"]
+    if not isinstance(data, FileData):
+        return None
+    weight = node.attributes.get("weight")
+    sha256, problem = _weight_hash(data)
+    if problem is not None:
+        sink.add(problem)
+    return {
+        "name": weight.name if weight else node.result.name,
+        "dtype": node.result.type.dtype.name,
+        "shape": list(node.result.type.shape),
+        "file": data.path,
+        "offset": data.offset,
+        "bytes": node.result.type.bytes,
+        "sha256": sha256,
+    }
+
+
+def _weight_hash(data: FileData) -> tuple[str | None, Diagnostic | None]:
+    """The hash of the numbers; None for a file that is not there, and what is wrong with one that is."""
+    from anedsl.diagnostics.artifacts import MissingWeightFile
+
+    try:
+        file, chunk = data.opened()
+        return _hash(file, chunk), None
+    except Failure as failure:
+        problem = failure.diagnostics[0]
+        return None, None if isinstance(problem, MissingWeightFile) else problem
+
+
+def _model_text(content: dict[str, Any]) -> str:
+    parts = [f"{content['path']}: program {content['name']}, dialect {content['dialect']}\n"]
+    for name, function in content["functions"].items():
+        parts.append(f"\nfunction {name}, opset {function['opset']}\n")
+        parts.append("\n" + _ports_text("input", function["inputs"]))
+        parts.append("\n" + _ports_text("output", function["outputs"]))
+        rows = [[kind, str(count)] for kind, count in function["ops"].items()]
+        if rows:
+            parts.append("\n" + output.table([["op", "count"], *rows], frozenset({1})))
+        if function["weights"]:
+            parts.append("\n" + _weights_text(function["weights"]))
+        totals = function["totals"]
+        work = f"{output.quantity(totals['flops'])} arithmetic operations"
+        held = f"{_count(totals['weights'], 'weight')} with {totals['weight_bytes']} bytes"
+        parts.append(f"\n{_count(totals['ops'], 'op')}, {work}, {held}\n")
+        if function["opaque"]:
+            parts.append(f"without a record, and not computed: {', '.join(function['opaque'])}\n")
+    return "".join(parts)
+
+
+def _ports_text(side: str, ports: list[dict[str, Any]]) -> str:
+    rows = [[side, "type", "bytes", "in it"]]
+    for port in ports:
+        alone = [member["name"] for member in port["members"]] in ([], [port["name"]])
+        members = "" if alone else ", ".join(f"{m['name']} [{m['start']}:{m['start'] + m['size']}]" for m in port["members"])
+        along = f" along {port['members'][0]['axis']}" if members else ""
+        rows.append([port["name"], port["type"], str(port["bytes"]), members + along])
+    return output.table(rows, frozenset({2}))
+
+
+def _weights_text(weights: list[dict[str, Any]]) -> str:
+    rows = [["weight", "type", "file", "offset", "bytes", "sha256"]]
+    for w in weights:
+        type = f"{w['dtype']}{w['shape']}"
+        rows.append([w["name"], type, w["file"], str(w["offset"]), str(w["bytes"]), w["sha256"] or "(no file)"])
+    return output.table(rows, frozenset({3, 4}))

@@ -1,0 +1,34 @@
+"""MIL texts in every form that is known."""
+
+from __future__ import annotations
+
+
+def program(
+    body: str, inputs: str = "tensor<fp16, [1, 4]> x", outputs: str = "y", dialect: str = "1.3", opset: str = "ios18"
+) -> str:
+    return f"program({dialect})\n{{\n func main<{opset}>({inputs}) {{\n{body}\n }} -> ({outputs});\n}}\n"
+
+
+EVERYTHING = """program(1.3)
+[buildInfo = dict<string, string>({{"component", "by hand"}, {"versions", "1"}})]
+{
+ func main<ios18>(tensor<fp16, [1, 8]> x, tensor<fp16,[1,8]> z)
+ [shapes = tuple<tuple<string, dict<string, tensor<int32, [?]>>>>((("DefaultShapes", {{"x", [1, 8]}})))] {
+  tensor<int32, [2]> b0 = const()[name=string("b0"), val=tensor<int32, [2]>([0,0])];
+  tensor<int32, [2]> sz = const()[name=string("sz"), val=tensor<int32, [2]>([1,4])];
+  tensor<fp16, [1,4]> a = slice_by_size(x=x,begin=b0,size=sz)[name=string("other")];
+  fp16 half = const()[val=fp16(0x1p-1)];
+  tensor<fp16, [1, 4]> h = mul(y = half, x = a);
+  tensor<fp16, [1,2,2]> t = const()[val=tensor<fp16, [1,2,2]>([[[0.5, -1], [0x1.8p+1, 65504]]])];
+  tensor<int32, [2]> to = const()[val=tensor<int32, [2]>([1, 4])];
+  tensor<fp16, [1, 4]> r = reshape(x = t, shape = to);
+  int32 axis = const()[name = string("axis"), val = int32(1)];
+  tensor<fp16, [1, 8]> c = concat(values = (h, r), axis = axis, interleave = false)[name = string("c")];
+  tensor<fp16, [1, 3]> p, tensor<fp16, [1, 5]> q = split(axis = 1, split_sizes = tensor<int32, [2]>([3, 5]), x = c);
+  tensor<fp16, [1, 1]> m = matmul(x = c, y = z, transpose_x = false, transpose_y = bool(true));
+  tensor<fp16, [8]> w = const()[val = tensor<fp16, [8]>(BLOBFILE(offset = uint64(64), path = string("@model_path/w.bin")))];
+  tensor<fp16, [1, 8]> s = add(x = c, y = w)[name = string("s"), note = true];
+  tensor<fp16, [1, 8]> y = sub(x = s, y = m);
+ } -> (y, p);
+}
+"""
