@@ -211,7 +211,8 @@ class RangeTooLong(Error):
 
 
 class ProgramTooLarge(Error):
-    """Loops and functions are unrolled; a kernel may have 200,000 ops and run 1,000,000 compile-time statements."""
+    """Loops and functions are unrolled; a kernel may have 200,000 ops and run 400,000 compile-time
+    statements, each turn of a loop counted as one and each call as eight."""
 
     code = "ANE0220"
     title = "the kernel is too large: more than {limit} {what}"

@@ -10,6 +10,7 @@ from anedsl.diagnostics.base import Diagnostic, Label
 from anedsl.source import Source, Span
 
 TAB = 4
+MAX_CALLS = 5
 MAX_LINE = 160
 """Longer source lines are cut around the label."""
 
@@ -26,17 +27,16 @@ def render(diagnostic: Diagnostic, *, colour: bool = False) -> str:
     if span.source.text or span.end:
         width = _gutter_width(diagnostic)
         lines += _place(span, width, "-->", paint)
-        labels = [Label(span, diagnostic.label_text), *(label for label in diagnostic.related if label.span.source is span.source)]
+        labels = [
+            Label(span, diagnostic.label_text),
+            *(label for label in diagnostic.related if label.span.source is span.source),
+        ]
         lines += _snippet(span.source, labels, width, paint, severity)
         for label in diagnostic.related:
             if label.span.source is not span.source and label.span.source.text:
                 lines += _place(label.span, width, ":::", paint)
                 lines += _snippet(label.span.source, [label], width, paint, "gutter")
-        call = span.call
-        while call is not None:
-            lines += _place(call, width, ":::", paint)
-            lines += _snippet(call.source, [Label(call, "called here")], width, paint, "gutter")
-            call = call.call
+        lines += _call_lines(span, width, paint)
     else:
         width = 1
         if diagnostic.label_text:
@@ -47,6 +47,25 @@ def render(diagnostic: Diagnostic, *, colour: bool = False) -> str:
     elif lines[-1].endswith(paint("gutter", " |")):
         lines.pop()  # the bar that leads to the advice
     return "\n".join(lines) + "\n"
+
+
+def _call_lines(span: Span, width: int, paint: Any) -> list[str]:
+    """The calls that led to an inlined function, innermost first; of a long chain only both ends."""
+    calls: list[Span] = []
+    call = span.call
+    while call is not None:
+        calls.append(call)
+        call = call.call
+    hidden = len(calls) - MAX_CALLS
+    lines: list[str] = []
+    for index, call in enumerate(calls):
+        if hidden > 0 and MAX_CALLS - 1 <= index < len(calls) - 1:
+            if index == MAX_CALLS - 1:
+                lines.append(" " * width + paint("gutter", " : ") + f"{hidden} calls between are not shown")
+            continue
+        lines += _place(call, width, ":::", paint)
+        lines += _snippet(call.source, [Label(call, "called here")], width, paint, "gutter")
+    return lines
 
 
 def concise(diagnostic: Diagnostic) -> str:
@@ -151,7 +170,9 @@ def _visible(text: str, marks: list[tuple[int, int, str, bool]]) -> tuple[str, l
     def at(column: int) -> int:
         return columns[max(0, min(column - start, len(text)))] + max(0, column - start - len(text))
 
-    return "".join(shown), [(at(c), max(1, at(min(c + n, start + len(text))) - at(c)), label, main) for c, n, label, main in marks]
+    return "".join(shown), [
+        (at(c), max(1, at(min(c + n, start + len(text))) - at(c)), label, main) for c, n, label, main in marks
+    ]
 
 
 def _width(character: str) -> int:
@@ -183,7 +204,8 @@ def _label_rows(marks: list[tuple[int, int, str, bool]], paint: Any, severity: s
 
 def _painted(row: str, paint: Any, severity: str) -> str:
     stripped = row.lstrip()
-    return row[: len(row) - len(stripped)] + paint(severity if "^" in row else "gutter", stripped)
+    painted: str = paint(severity if "^" in row else "gutter", stripped)
+    return row[: len(row) - len(stripped)] + painted
 
 
 def _advice(diagnostic: Diagnostic, width: int, paint: Any) -> list[str]:

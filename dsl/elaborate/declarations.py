@@ -64,7 +64,8 @@ def dtype_of(name: tree.Identifier, frame: Frame) -> DType:
         from anedsl.diagnostics.names import UnknownDType
 
         known = [known for known in DTYPES if known not in ("fp64", "int64", "uint64")]
-        raise Failure(UnknownDType(span=frame.at(name.span), name=name.text, nearest=_HABITS.get(name.text) or nearest(name.text, known)))
+        close = _HABITS.get(name.text) or nearest(name.text, known)
+        raise Failure(UnknownDType(span=frame.at(name.span), name=name.text, nearest=close))
     return dtype
 
 

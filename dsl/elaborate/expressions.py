@@ -153,7 +153,9 @@ def condition(expression: tree.Expression, frame: Frame) -> bool:
 def _call(node: tree.Call, frame: Frame) -> Any:
     function = evaluate(node.function, frame)
     arguments = [
-        calls.Argument(argument.name, evaluate(argument.value, frame), frame.at(argument.value.span), frame.at(_name_span(argument)))
+        calls.Argument(
+            argument.name, evaluate(argument.value, frame), frame.at(argument.value.span), frame.at(_name_span(argument))
+        )
         if isinstance(argument, tree.Keyword)
         else calls.Argument(None, evaluate(argument, frame), frame.at(argument.span))
         for argument in node.arguments

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from anedsl.elaborate.declarations import Declarations
     from anedsl.elaborate.modules import LoadedModule
 
-MAX_STATEMENTS = 1_000_000
+MAX_STATEMENTS = 400_000
 MAX_ERRORS = 20
 MAX_LIST_VALUES = 2_000_000
 """How many values the lists of a kernel may hold together, each counted wherever a list holds it."""
@@ -50,8 +50,8 @@ class Elaboration:
     def leave(self) -> None:
         self.depth -= 1
 
-    def count_statement(self, span: Span) -> None:
-        self.statements += 1
+    def count_statement(self, span: Span, cost: int = 1) -> None:
+        self.statements += cost
         if self.statements > MAX_STATEMENTS:
             from anedsl.diagnostics.names import ProgramTooLarge
 

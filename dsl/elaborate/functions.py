@@ -16,6 +16,9 @@ from anedsl.ops.record import Op
 from anedsl.source import Span
 from anedsl.syntax import tree
 
+CALL_COST = 8
+"""An inlined call takes the time of so many statements."""
+
 
 def inline(function: Function, arguments: Sequence[Argument], span: Span, caller: Frame) -> Any:
     """The value of a function's body, elaborated with its own names only."""
@@ -26,6 +29,7 @@ def inline(function: Function, arguments: Sequence[Argument], span: Span, caller
 
         chain = [*caller.callers[caller.callers.index(key) :], key]
         raise Failure(Recursion(span=span, name=name, chain=" -> ".join(part.rpartition(":")[2] for part in chain)))
+    caller.elaboration.count_statement(span, CALL_COST)
     frame = Frame(caller.elaboration, function.module, Scope(), call=span, callers=(*caller.callers, key))
     _bind(function.tree, arguments, span, frame)
     elaboration = caller.elaboration
@@ -45,7 +49,8 @@ def inline(function: Function, arguments: Sequence[Argument], span: Span, caller
 
     related = (Label(function.tree.name.span, "has no `return`"),)
     advice = "end its body with `return ...`"
-    raise Failure(InvalidOperation(span=span, related=related, problem=f"`{name}` returns no value", detail="has no value", advice=advice))
+    problem = f"`{name}` returns no value"
+    raise Failure(InvalidOperation(span=span, related=related, problem=problem, detail="has no value", advice=advice))
 
 
 def _bind(function: tree.Function, arguments: Sequence[Argument], span: Span, frame: Frame) -> None:

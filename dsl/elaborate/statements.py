@@ -152,6 +152,7 @@ def _for(statement: tree.For, frame: Frame) -> Returned | None:
         rule = "loops are unrolled: each turn adds its ops to the program"
         raise Failure(RangeTooLong(span=span, what="turns", count=len(iterable), limit=MAX_TURNS, rule=rule))
     for item in iterable:
+        frame.elaboration.count_statement(span)
         before = len(frame.elaboration.sink.errors)
         turn = frame.turn()
         define(turn.scope, statement.variable.text, item, frame.at(statement.variable.span), "turn")

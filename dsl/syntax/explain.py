@@ -19,15 +19,18 @@ if TYPE_CHECKING:
     from lark import Lark
 
 # Terminals whose accepted set is better told by what they begin.
-_VALUE = frozenset(("NAME", "INTEGER", "FLOAT", "STRING", "TRUE", "FALSE", "LPAR", "LSQB", "MINUS", "PLUS", "NOT"))
+_VALUE = frozenset(("NAME", "INTEGER", "FLOAT", "STRING", "TRUE", "FALSE", "LPAR", "LSQB"))
+_SIGNS = frozenset(("MINUS", "PLUS", "NOT"))
 _OPERATORS = frozenset(
     "PLUS MINUS STAR SLASH DOUBLE_SLASH PERCENT AT DOUBLE_STAR COMPARE OR AND IF LPAR LSQB DOT".split()
 )  # fmt: skip
 _STATEMENTS = frozenset(("INPUT", "WEIGHT", "OUTPUT", "PACK", "STATE", "FOR", "ASSERT", "RETURN"))
 
+_ITEMS = frozenset(("KERNEL", "FN", "IMPORT"))
+
 _SPELLED = {
-    "NAME": "a name", "INTEGER": "a number", "FLOAT": "a number", "STRING": "a string", "NEWLINE": "the end of the line",
-    "$END": "the end of the file", "COMPARE": "a comparison", "ELLIPSIS": "`...`", "WALRUS": "`:=`", "EQUAL": "`=`",
+    "NAME": "a name", "INTEGER": "a number", "FLOAT": "a number", "STRING": "a string", "NEWLINE": "end of line",
+    "$END": "end of file", "COMPARE": "a comparison", "ELLIPSIS": "`...`", "WALRUS": "`:=`", "EQUAL": "`=`",
     "PLUS": "`+`", "MINUS": "`-`", "DOUBLE_STAR": "`**`", "STAR": "`*`", "DOUBLE_SLASH": "`//`", "SLASH": "`/`",
     "PERCENT": "`%`", "AT": "`@`", "LPAR": "`(`", "RPAR": "`)`", "LSQB": "`[`", "RSQB": "`]`", "LBRACE": "`{`",
     "RBRACE": "`}`", "COLON": "`:`", "COMMA": "`,`", "DOT": "`.`",
@@ -65,19 +68,21 @@ def _token(error: UnexpectedToken, source: Source, lark: Lark) -> tuple[Diagnost
     end = start if at_end else (token.end_pos or start)
     span = Span(source, start, end)
     accepted = set(error.accepts or error.expected)
+    if not hasattr(lark, "lexer"):
+        # Else `lex` would build a lexer for each error, which takes a tenth of a second.
+        lark.lexer = lark._build_lexer()
     brackets = open_brackets(lark.lex(source.text) if at_end else _lexed(lark, source, start), source, start)
-    related = ()
-    if brackets and (at_end or source.text[brackets[-1].start] != "{"):
+    related: tuple[Label, ...] = ()
+    opens_item = token.type in _ITEMS and bool(brackets)
+    if brackets and (at_end or opens_item or source.text[brackets[-1].start] != "{"):
         related = (Label(brackets[-1], "still open here"),)
     inside = bool(brackets) and source.text[brackets[-1].start] != "{"
     if not inside and "NEWLINE" in accepted and not at_end and token.type in {"NAME", *_STATEMENTS, "IF"}:
         return problems.MissingNewline(span=span, found=_found(token)), False
-    return (
-        problems.UnexpectedToken(
-            span=span, related=related, found=_found(token), expected=_expected(accepted), advice=_advice(token, accepted, source)
-        ),
-        inside or at_end,
-    )
+    expected = "`}`" if at_end and "RBRACE" in accepted else _expected(accepted)
+    advice = _advice(token, accepted, bool(brackets))
+    diagnostic = problems.UnexpectedToken(span=span, related=related, found=_found(token), expected=expected, advice=advice)
+    return diagnostic, inside or at_end
 
 
 def _lexed(lark: Lark, source: Source, until: int) -> list[Token]:
@@ -92,11 +97,15 @@ def _found(token: Token) -> str:
 
 def _expected(accepted: set[str]) -> str:
     """The accepted terminals in the order a reader expects, groups under one word."""
+    if accepted.issuperset(("EQUAL", "WALRUS")):
+        return "`=`"
     words: list[str] = []
     rest = set(accepted)
+    if "NEWLINE" in rest:
+        rest.discard("RBRACE")  # a block may end wherever a statement may
     if _VALUE <= rest:
         words.append("a value")
-        rest -= _VALUE
+        rest -= _VALUE | _SIGNS
     if len(rest & _OPERATORS) >= 3 and not words:
         words.append("an operator")
         rest -= _OPERATORS
@@ -104,12 +113,16 @@ def _expected(accepted: set[str]) -> str:
         words.append("a statement")
         rest -= _STATEMENTS | {"NAME", "IF"}
     words.extend(sorted({_SPELLED.get(name, f"`{name.lower()}`") for name in rest}))
-    if len(words) > 6:
-        words = [*words[:6], "..."]
     return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]])) if words else "something else"
 
 
-def _advice(token: Token, accepted: set[str], source: Source) -> str | None:
+def _advice(token: Token, accepted: set[str], in_brackets: bool) -> str | None:
+    if token.type in _ITEMS and in_brackets and "RETURN" in accepted:
+        return "kernels, functions and imports stand outside of blocks: is a `}` missing above?"
+    if token.type == "RBRACE" and not in_brackets:
+        return "no block is open here: remove it"
+    if token.type == "ELSE":
+        return "`else` follows the closing `}` of an `if`"
     if token.type in _STATEMENTS | {"KERNEL", "FN", "IN", "ALONG", "STORED", "IMPORT"} and "NAME" in accepted:
         return f"`{token}` is a keyword: choose another name"
     if token.type == "COMPARE" and "AND" in accepted:

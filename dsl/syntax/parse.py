@@ -12,7 +12,7 @@ from anedsl.diagnostics import Diagnostic, Failure
 from anedsl.source import Source, Span
 from anedsl.syntax import tables, tree
 from anedsl.syntax.builder import TreeBuilder
-from anedsl.syntax.tokens import MAX_NESTING, LineEnds, TooDeep
+from anedsl.syntax.tokens import MAX_NESTING, MAX_TOKENS, LineEnds, TooDeep, TooManyTokens
 
 if TYPE_CHECKING:
     from lark import Lark
@@ -78,6 +78,14 @@ def _parse(source: Source, text: str, start: str) -> Any:
 
             at = error.token.start_pos or 0
             raise _SyntaxFailure(NestedTooDeep(span=Span(source, at, at + 1), limit=MAX_NESTING), True) from None
+        except TooManyTokens as error:
+            from anedsl.diagnostics.syntax import FileTooLarge
+
+            at = error.token.start_pos or 0
+            span, limit = Span(source, at, at + 1), f"{MAX_TOKENS} words"
+            raise _SyntaxFailure(
+                FileTooLarge(span=span, path=source.name, size=f"more than {limit}", limit=limit), True
+            ) from None
 
 
 def _without_line(text: str, at: int) -> str | None:

@@ -11,6 +11,9 @@ from anedsl.source import Source, Span
 MAX_NESTING = 200
 """How deep brackets and braces may nest: far beyond any kernel, and within every recursion of the compiler."""
 
+MAX_TOKENS = 300_000
+"""How many tokens a file may have: a few seconds of parsing."""
+
 # A line end after one of these continues the statement.
 _CONTINUES = frozenset(
     (
@@ -33,7 +36,9 @@ class LineEnds:
         depth = braces = 0
         previous = "NEWLINE"
         held: Token | None = None
-        for token in stream:
+        for count, token in enumerate(stream):
+            if count == MAX_TOKENS:
+                raise TooManyTokens(token)
             kind = token.type
             if kind == "NEWLINE":
                 if depth == 0 and previous not in _CONTINUES:
@@ -68,6 +73,14 @@ class TooDeep(Exception):
         self.token = token
 
 
+class TooManyTokens(Exception):
+    """The text has more than `MAX_TOKENS` tokens."""
+
+    def __init__(self, token: Token) -> None:
+        super().__init__(token)
+        self.token = token
+
+
 def open_brackets(tokens: Iterable[Token], source: Source, until: int) -> list[Span]:
     """The brackets and braces still open at an offset, innermost last."""
     found: list[Span] = []
@@ -82,4 +95,4 @@ def open_brackets(tokens: Iterable[Token], source: Source, until: int) -> list[S
     return found
 
 
-__all__ = ["MAX_NESTING", "LineEnds", "TooDeep", "open_brackets"]
+__all__ = ["MAX_NESTING", "LineEnds", "TooDeep", "TooManyTokens", "open_brackets"]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lark import Tree
 
 from anedsl.codegen.artifact import Options, write
 from anedsl.codegen.legalize import OPSET_OF
@@ -36,10 +37,11 @@ def text_statements(tree: Any) -> list[tuple[str, list[str], dict[str, Any]]]:
     found = []
     for statement in tree.find_data("statement"):
         results, op, arguments, _ = statement.children
-        names = [str(result.children[1]) for result in results.children]
+        names = [str(name) for name in results.children[1::2]]
+        pairs = arguments.children if arguments else []
         bound = {
-            str(argument.children[0]): [str(token) for token in argument.children[1].scan_values(lambda _: True)]
-            for argument in (arguments.children if arguments else ())
+            str(key): [str(token) for token in (value.children if isinstance(value, Tree) else [value])]
+            for key, value in zip(pairs[::2], pairs[1::2], strict=True)
         }
         found.append((str(op), names, bound))
     return found
