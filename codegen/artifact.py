@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from anedsl.codegen import blob
 from anedsl.codegen.folder import replaced_folder
 from anedsl.codegen.legalize import legalize
-from anedsl.codegen.losses import WORTH_SAYING, Losses
+from anedsl.codegen.losses import WORTH_SAYING
 from anedsl.codegen.manifest import FILE, manifest, to_json
 from anedsl.codegen.mil_text import BlobPlace, mil_text
 from anedsl.codegen.options import Options
@@ -131,24 +131,21 @@ def _write_blobs(blobs: Sequence[Blob], shared: Sequence[Path], own: Sequence[Pa
 def _warnings(blobs: Sequence[Blob], written: Sequence[blob.Written]) -> list[Diagnostic]:
     found: list[Diagnostic] = []
     for item, done in zip(blobs, written, strict=True):
-        losses = done.losses
-        if losses.overflowed or losses.vanished:
-            found.extend(_lost(item, losses))
+        if done.overflows or done.vanished:
+            found.extend(_lost(item, done))
     return found
 
 
-def _lost(item: Blob, losses: Losses) -> list[Diagnostic]:
+def _lost(item: Blob, done: blob.Written) -> list[Diagnostic]:
     from anedsl.diagnostics.weights import WeightOverflow, WeightUnderflow
 
     span = item.weight.span if item.weight else item.span
     name = item.weight.name if item.weight else item.name
     dtype = item.type.dtype.name
     found: list[Diagnostic] = []
-    if losses.overflowed:
-        largest = losses.largest_overflowed
-        found.append(WeightOverflow(span=span, name=name, count=losses.overflowed, largest=largest, dtype=dtype))
-    share = losses.share_vanished(item.type.size)
-    if share > WORTH_SAYING:
-        shown, largest = f"{share:.2%}", float(f"{losses.largest_vanished:.3g}")
-        found.append(WeightUnderflow(span=span, name=name, count=losses.vanished, share=shown, largest=largest, dtype=dtype))
+    if done.overflows:
+        found.append(WeightOverflow(span=span, name=name, count=done.overflows, largest=done.largest, dtype=dtype))
+    if done.share_vanished > WORTH_SAYING:
+        share, largest = f"{done.share_vanished:.2%}", float(f"{done.largest_vanished:.3g}")
+        found.append(WeightUnderflow(span=span, name=name, count=done.vanished, share=share, largest=largest, dtype=dtype))
     return found

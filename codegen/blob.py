@@ -49,11 +49,20 @@ THREAD_FROM = 1 << 20
 
 
 class Written(NamedTuple):
-    """What became of one weight: its bytes in the file, their hash, and what its element type cannot hold."""
+    """What became of one weight.
+
+    `overflows` counts finite numbers that are infinite in the weight's element type, `largest` is their greatest
+    magnitude. `vanished` counts nonzero numbers that are zero there, `largest_vanished` is the greatest magnitude among
+    them, `share_vanished` their part of all nonzero numbers.
+    """
 
     bytes: int
     sha256: str
-    losses: Losses
+    overflows: int = 0
+    largest: float = 0.0
+    vanished: int = 0
+    largest_vanished: float = 0.0
+    share_vanished: float = 0.0
 
 
 def aligned(position: int) -> int:
@@ -116,7 +125,15 @@ def write_blob(type: TensorType, data: Data, files: Sequence[BlobFile]) -> Writt
         sink.close()
     sink.check()
     assert sink.bytes == type.bytes, f"{sink.bytes} bytes of data for {type}"
-    return Written(sink.bytes, sink.hash.hexdigest(), losses)
+    return Written(
+        sink.bytes,
+        sink.hash.hexdigest(),
+        losses.overflowed,
+        losses.largest_overflowed,
+        losses.vanished,
+        losses.largest_vanished,
+        losses.share_vanished(type.size),
+    )
 
 
 def _converted(type: TensorType, data: Data, sink: "_Sink", losses: Losses) -> Iterator[Array]:

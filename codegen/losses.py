@@ -59,9 +59,11 @@ def _bits(values: Array) -> Array:
     if values.dtype.kind != "f":
         return values
     unsigned = np.dtype(f"{values.dtype.byteorder}u{values.dtype.itemsize}")
-    return values.view(unsigned) & unsigned.type(np.iinfo(unsigned).max >> 1)
+    found: Array = values.view(unsigned) & unsigned.type(np.iinfo(unsigned).max >> 1)
+    return found
 
 
 def _magnitudes(values: Array) -> Array:
     # The magnitude of the least integer of a type is no integer of that type.
-    return np.abs(values.astype(np.float64))
+    found: Array = np.abs(values.astype(np.float64))
+    return found

@@ -128,8 +128,8 @@ def _weights(
             **_type(blob.type),
             "sha256": done.sha256,
             **_stored(blob.data),
-            "overflowed": done.losses.overflowed,
-            "vanished": done.losses.vanished,
+            "overflowed": done.overflows,
+            "vanished": done.vanished,
         }
         for blob, place, package_offset, done in zip(program.blobs, places, package_offsets, written, strict=True)
     ]

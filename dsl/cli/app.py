@@ -197,7 +197,10 @@ def check(
 
 
 def run(
-    target: Annotated[Path, typer.Argument(metavar="FILE", help="An .ane file.", show_default=False)],
+    target: Annotated[
+        Path,
+        typer.Argument(metavar="TARGET", help="An .ane or .mil file, an artifact's folder or an .mlpackage.", show_default=False),
+    ],
     kernel: Annotated[
         str | None, typer.Argument(metavar="[KERNEL]", help="The kernel; needed where the file has several.", show_default=False)
     ] = None,
@@ -211,7 +214,7 @@ def run(
     ] = None,
     random: Annotated[
         int | None,
-        typer.Option("--random", metavar="SEED", help="Random arrays for the inputs that are not given.", show_default=False),
+        typer.Option("--random", metavar="SEED", help="Random arrays for inputs and weights that are not given.", show_default=False),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", metavar="FILE.npz", help="Save the outputs.", show_default=False)
@@ -239,6 +242,7 @@ def run(
       anedsl run examples/rmsnorm_bwd.ane --random 0
       anedsl run examples/rmsnorm_bwd.ane -i dy=dy.npy -i x=x.npy --weights w.npz -o out.npz
       anedsl run layer.ane ffn --inputs in.npz --numerics fp64 -o exact.npz
+      anedsl run build/rmsnorm_bwd --random 0
       anedsl run layer.ane ffn --random 0 --backend coreml --placement
     """
     from anedsl.cli.running import RunRequest, run_file
@@ -266,7 +270,7 @@ def bench(
         list[str] | None,
         typer.Option("-i", metavar="NAME=FILE.npy", help="The array of one input; may be repeated.", show_default=False),
     ] = None,
-    random: Annotated[int, typer.Option("--random", metavar="SEED", help="Random arrays for the inputs that are not given.")] = 0,
+    random: Annotated[int, typer.Option("--random", metavar="SEED", help="Random arrays for inputs and weights that are not given.")] = 0,
     weights: Weights = None,
     map: Maps = None,
     numerics: Annotated[Numerics, typer.Option("--numerics", help="How the reference executor rounds.")] = Numerics.fp16,
@@ -367,9 +371,108 @@ def explain(
     explain_code(code, format.value)
 
 
+def import_(
+    target: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="A .mil file, an artifact's folder or an .mlpackage.", show_default=False)
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="FILE.ane", help="Where to write; stdout without it.", show_default=False),
+    ] = None,
+    weights_out: Annotated[
+        Path | None,
+        typer.Option("--weights-out", metavar="FILE.npz", help="Save the numbers of the weights.", show_default=False),
+    ] = None,
+    format: Formats = Format.text,
+) -> None:
+    """Write a compiled program as .ane text.
+
+    \b
+    Examples:
+      anedsl import model.mil
+      anedsl import model.mil -o kernel.ane --weights-out kernel.npz
+      anedsl import build/rmsnorm_bwd -o rmsnorm_bwd.ane
+    """
+    from anedsl.cli.importing import import_model
+
+    import_model(target, out, weights_out, format.value)
+
+
+def diff(
+    left: Annotated[
+        Path, typer.Argument(metavar="A", help="An .ane or .mil file, an artifact's folder or an .mlpackage.", show_default=False)
+    ],
+    right: Annotated[Path, typer.Argument(metavar="B", help="The same for the other side.", show_default=False)],
+    kernel: Annotated[
+        str | None, typer.Argument(metavar="[KERNEL]", help="The kernel; all of them by default.", show_default=False)
+    ] = None,
+    define: Defines = None,
+    weights: Weights = None,
+    map: Maps = None,
+    random: Annotated[
+        int | None, typer.Option("--random", metavar="SEED", help="Compare the outputs on random inputs too.", show_default=False)
+    ] = None,
+    dialect: Annotated[
+        Dialect | None, typer.Option("--dialect", help="For .ane files: by default the other side's.", show_default=False)
+    ] = None,
+    route: Annotated[
+        Route | None, typer.Option("--route", help="For .ane files: by default the other side's.", show_default=False)
+    ] = None,
+    format: Formats = Format.text,
+) -> None:
+    """Tell whether two programs are the same, and where they begin to differ.
+
+    Names, the order of independent ops and repeated consts do not count. Exit 0 if they are the same, 1 if not.
+
+    \b
+    Examples:
+      anedsl diff examples/rmsnorm_bwd.ane build/rmsnorm_bwd
+      anedsl diff old/model.mil new/model.mil --random 0
+      anedsl diff a.ane b.ane ffn --format json
+    """
+    from anedsl.cli.diffing import DiffRequest, diff_targets
+
+    diff_targets(
+        DiffRequest(
+            left, right, kernel, define or [], weights or [], map or [], random,
+            dialect.value if dialect else None, route.value if route else None, format.value,
+        )
+    )  # fmt: skip
+
+
+def selftest(
+    backend: Backends = Backend.reference,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="REPORT.json", help="Save the whole report.", show_default=False)
+    ] = None,
+    only: Annotated[
+        str | None, typer.Option("--only", metavar="PATTERN", help="Programs whose names match: `op-*`.", show_default=False)
+    ] = None,
+    examples: Annotated[
+        Path | None,
+        typer.Option("--examples", metavar="DIR", help="A folder of .ane files; ./examples by default.", show_default=False),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option("-j", "--jobs", metavar="N", min=1, help="Processes; all cores by default.", show_default=False)
+    ] = None,
+    format: Formats = Format.text,
+) -> None:
+    """Compile and run every example and a small program of each op, and report what this machine can do.
+
+    \b
+    Examples:
+      anedsl selftest
+      anedsl selftest --backend coreml -o report.json
+      anedsl selftest --only 'op-reduce*'
+    """
+    from anedsl.cli.selftest import SelftestRequest, run_selftest
+
+    run_selftest(SelftestRequest(backend.value, out, only, examples, jobs, format.value))
+
+
 COMMANDS: dict[str, Callable[..., None]] = {
-    "compile": compile, "check": check, "run": run, "bench": bench, "inspect": inspect, "ops": ops,
-    "explain": explain, "doctor": doctor,
+    "compile": compile, "check": check, "run": run, "bench": bench, "inspect": inspect, "import": import_, "diff": diff,
+    "ops": ops, "explain": explain, "doctor": doctor, "selftest": selftest,
 }  # fmt: skip
 """Every command by its name, in the order that `--help` shows."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +16,8 @@ from anedsl.elaborate.modules import LoadedModule
 
 if TYPE_CHECKING:
     from anedsl.codegen.artifact import Artifact
+    from anedsl.codegen.options import Options
+    from anedsl.weights import Declared, Source
 
 EMITTED = ("mil", "mlpackage", "header")
 
@@ -34,38 +37,75 @@ class Request(NamedTuple):
     chip: str | None
     route: str
     format: str
+    variants: Path | None = None
+    jobs: int | None = None
 
 
 def compile_file(request: Request) -> None:
-    """Compiles the chosen kernels: all are built before the first artifact is written."""
+    """Compiles the chosen kernels: all are built before the first artifact is written.
+
+    Where there are variants, each is compiled on its own, in several processes.
+    """
     output.set_style(request.format)
-    emit = _emitted(request.emit)
-    given = common.parameters(request.define)
+    options(request)
     mapping = common.pairs("--map", request.map)
     module = frontend.load_file(request.file)
     chosen = frontend.choose(module, request.kernels)
+    if request.variants is not None or any("," in text for text in request.define):
+        from anedsl.cli.variants import compile_variants, planned
+
+        plan = planned(request, module, chosen)
+        if plan is not None:
+            compile_variants(request, plan)
+            return
+    given = common.parameters(request.define)
     sources = common.open_weights(request.weights)
     programs: list[frontend.Program] = []
     warnings: list[Diagnostic] = []
     errors: list[Diagnostic] = []
     for name in chosen:
-        sink = Sink()
         try:
-            program = frontend.build(module, name, common.for_kernel(module, name, chosen, given), sink)
-            frontend.bind_weights(program, sources, _own(mapping, program))
-            for diagnostic in common.rule_diagnostics(program.graph, request.chip, request.route):
-                sink.add(diagnostic)
-            sink.raise_errors()
+            program, said = build(request, module, name, common.for_kernel(module, name, chosen, given), sources, mapping)
         except Failure as failure:
-            errors.extend(_with_warnings(failure, sink))
+            errors.extend(failure.diagnostics)
         else:
             programs.append(program)
-            warnings.extend(sink.diagnostics)
+            warnings.extend(said)
     if errors:
         raise Failure(*warnings, *errors)
-    _check_mapping(mapping, programs)
-    artifacts = _write(request, emit, programs, module, warnings)
+    known = {name for program in programs for name in own_mapping(mapping, program)}
+    check_mapping(mapping, known, frontend.weight_declarations(programs[-1].weights) if mapping else [])
+    artifacts = _write(request, programs, warnings)
     _report(request, artifacts, warnings)
+
+
+def build(
+    request: Request, module: LoadedModule, name: str, given: dict[str, Any], sources: list[Source], mapping: dict[str, str]
+) -> tuple[frontend.Program, list[Diagnostic]]:
+    """One kernel with its weights, and the warnings about it. Raises `Failure` with all that is wrong, warnings first."""
+    sink = Sink()
+    try:
+        program = frontend.build(module, name, given, sink)
+        frontend.bind_weights(program, sources, own_mapping(mapping, program))
+        for diagnostic in common.rule_diagnostics(program.graph, request.chip, request.route):
+            sink.add(diagnostic)
+        sink.raise_errors()
+    except Failure as failure:
+        raise Failure(*_with_warnings(failure, sink)) from None
+    return program, sink.diagnostics
+
+
+def options(request: Request) -> Options:
+    """What code generation is told. Raises a usage error for an `--emit` that there is not."""
+    from anedsl.codegen.options import Options
+
+    return Options(
+        dialect=request.dialect,
+        route=request.route,
+        chip=request.chip,
+        emit=_emitted(request.emit),
+        single_weight_file=request.single_weight_file,
+    )
 
 
 def _emitted(text: str) -> frozenset[str]:
@@ -86,53 +126,87 @@ def _with_warnings(failure: Failure, sink: Sink) -> list[Diagnostic]:
     return merged.diagnostics
 
 
-def _own(mapping: dict[str, str], program: frontend.Program) -> dict[str, str]:
+def own_mapping(mapping: dict[str, str], program: frontend.Program) -> dict[str, str]:
     """The part of `--map` that speaks of this kernel's weights; the rest may be another kernel's."""
-    names = {weight.data.name for weight in program.weights}
-    names |= {name.partition("[")[0] for name in names}
-    return {name: key for name, key in mapping.items() if name in names}
+    if not mapping:
+        return mapping
+    from anedsl.weights.patterns import speaks_of
+
+    names = [weight.data.name for weight in program.weights]
+    return {name: key for name, key in mapping.items() if speaks_of(name, names)}
 
 
-def _check_mapping(mapping: dict[str, str], programs: list[frontend.Program]) -> None:
-    """A name in `--map` that no kernel has is reported by the last kernel, whose weights are suggested."""
-    known = {name for program in programs for name in _own(mapping, program)}
+def check_mapping(mapping: dict[str, str], known: Collection[str], declared: Sequence[Declared]) -> None:
+    """Raises ANE0404 or ANE0426 for names in `--map` that no kernel knows; `declared` are weights to suggest."""
     unknown = {name: key for name, key in mapping.items() if name not in known}
-    if unknown and programs:
-        from anedsl.weights import bind
+    if unknown:
+        from anedsl.weights.search import Search
 
-        bind([], [], unknown)
+        search = Search(declared, [], unknown)
+        problems = [*search.unknown_names(), *search.unused_patterns()]
+        if problems:
+            raise Failure(*problems)
 
 
-def _write(
-    request: Request, emit: frozenset[str], programs: list[frontend.Program], module: LoadedModule, warnings: list[Diagnostic]
-) -> list[Artifact]:
-    from anedsl.codegen.artifact import Options, write
+def progress(number: int, total: int, name: str) -> None:
+    """Shows on a terminal which artifact of several is being written, on one line; `end_progress` removes it."""
+    if total > 1 and sys.stderr.isatty():
+        sys.stderr.write(f"\r\033[K[{number}/{total}] {name}")
+        sys.stderr.flush()
 
-    options = Options(
-        dialect=request.dialect, route=request.route, chip=request.chip, emit=emit, single_weight_file=request.single_weight_file
-    )
+
+def end_progress() -> None:
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\033[K")
+
+
+def _write(request: Request, programs: list[frontend.Program], warnings: list[Diagnostic]) -> list[Artifact]:
+    from anedsl.codegen.artifact import write
+
+    # Only one of several programs can be the same as another.
+    chosen = options(request)._replace(compared=len(programs) > 1)
     artifacts = []
-    progress = len(programs) > 1 and sys.stderr.isatty()
     for number, program in enumerate(programs, 1):
-        if progress:
-            sys.stderr.write(f"\r\033[K[{number}/{len(programs)}] {program.graph.name}")
-            sys.stderr.flush()
-        artifact = write(program.graph, program.sha256, options, request.out)
+        progress(number, len(programs), program.graph.name)
+        artifact = write(program.graph, program.sha256, chosen, request.out)
         artifacts.append(artifact)
         warnings.extend(artifact.warnings)
-    if progress:
-        sys.stderr.write("\r\033[K")
+    end_progress()
     return artifacts
+
+
+def same_programs(artifacts: Sequence[Artifact]) -> list[Path | None]:
+    """For each artifact, the first one before it that holds the same program."""
+    first: dict[str, Path] = {}
+    found: list[Path | None] = []
+    for artifact in artifacts:
+        found.append(first.get(artifact.fingerprint))
+        if artifact.fingerprint:
+            first.setdefault(artifact.fingerprint, artifact.path)
+    return found
 
 
 def _report(request: Request, artifacts: list[Artifact], warnings: list[Diagnostic]) -> None:
     if request.format == output.JSON:
-        items: list[dict[str, Any]] = [{"path": str(artifact.path), "manifest": artifact.manifest} for artifact in artifacts]
-        output.print_json({"artifacts": items, "diagnostics": output.diagnostics_json(warnings)})
+        output.print_json({"artifacts": as_json(artifacts), "diagnostics": output.diagnostics_json(warnings)})
         return
     output.show(warnings)
-    for artifact in artifacts:
+    show_artifacts(artifacts)
+
+
+def as_json(artifacts: Sequence[Artifact]) -> list[dict[str, Any]]:
+    """Path and manifest of each artifact; `same_as` is the path of an earlier one that holds the same program, or None."""
+    return [
+        {"path": str(artifact.path), "same_as": None if same is None else str(same), "manifest": artifact.manifest}
+        for artifact, same in zip(artifacts, same_programs(artifacts), strict=True)
+    ]
+
+
+def show_artifacts(artifacts: Sequence[Artifact]) -> None:
+    for artifact, same in zip(artifacts, same_programs(artifacts), strict=True):
         sys.stdout.write(f"{artifact.path}: {_summary(artifact.manifest)}\n")
+        if same is not None:
+            sys.stderr.write(f"note: `{artifact.path}` holds the same program as `{same}`\n")
 
 
 def _summary(manifest: dict[str, Any]) -> str:

@@ -11,7 +11,7 @@ import typer
 from anedsl.cli import output
 from anedsl.diagnostics import Diagnostic, nearest
 
-MODULES = ("syntax", "names", "shapes", "rules", "weights", "artifacts", "running")
+MODULES = ("syntax", "names", "shapes", "rules", "weights", "artifacts", "variants", "running")
 
 
 def diagnostic_classes() -> dict[str, type[Diagnostic]]:

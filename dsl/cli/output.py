@@ -27,6 +27,19 @@ def wants_colour(stream: TextIO) -> bool:
     return bool(os.environ.get("FORCE_COLOR")) or stream.isatty()
 
 
+def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Diagnostics in the order of the source, file by file; those of inlined functions where the kernel calls them."""
+    files: dict[str, int] = {}
+
+    def place(diagnostic: Diagnostic) -> tuple[int, int]:
+        span = diagnostic.span
+        while span.call is not None:
+            span = span.call
+        return files.setdefault(span.source.name, len(files)), span.start
+
+    return sorted(diagnostics, key=place)
+
+
 def show(diagnostics: Sequence[Diagnostic], stream: TextIO | None = None) -> None:
     """Diagnostics as text or in one line each, with a count at the end."""
     if not diagnostics:
@@ -34,7 +47,7 @@ def show(diagnostics: Sequence[Diagnostic], stream: TextIO | None = None) -> Non
     from anedsl.diagnostics.render import render_all
 
     out = stream or sys.stderr
-    out.write(render_all(diagnostics, CONCISE if _style == CONCISE else TEXT, colour=wants_colour(out)))
+    out.write(render_all(in_order(diagnostics), CONCISE if _style == CONCISE else TEXT, colour=wants_colour(out)))
     if _style == TEXT:
         out.write(f"\n{count(diagnostics)}\n")
 
@@ -61,7 +74,7 @@ def report_failure(diagnostics: Sequence[Diagnostic]) -> None:
 def diagnostics_json(diagnostics: Iterable[Diagnostic]) -> list[dict[str, Any]]:
     from anedsl.diagnostics.render import as_json
 
-    return [as_json(diagnostic) for diagnostic in diagnostics]
+    return [as_json(diagnostic) for diagnostic in in_order(diagnostics)]
 
 
 def print_json(value: Any) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import typer
 
 from anedsl import frontend
-from anedsl.cli import common, output
+from anedsl.cli import artifacts, common, output
 from anedsl.diagnostics import Diagnostic, Failure, Sink
 from anedsl.graph import Graph
 from anedsl.running import random_inputs, run
@@ -62,24 +62,21 @@ def run_file(request: RunRequest) -> None:
 
 def load_program(request: RunRequest, sink: Sink) -> frontend.Program:
     """The one kernel of the target, with its weights."""
+    if artifacts.is_compiled(request.target):
+        return artifacts.program(request)
     given = common.parameters(request.define)
     mapping = common.pairs("--map", request.map)
-    if request.target.is_dir() or request.target.suffix in (".mil", ".mlpackage"):
-        from anedsl.diagnostics.running import UnsupportedTarget
-
-        reason = "this version runs .ane files only"
-        raise Failure(UnsupportedTarget(path=str(request.target), reason=reason, advice="run the kernel's .ane file"))
     module = frontend.load_file(request.target)
     chosen = frontend.choose(module, [request.kernel] if request.kernel else [])
     if len(chosen) > 1:
         raise typer.BadParameter(f"{request.target} has several kernels: name one of {', '.join(chosen)}", param_hint="KERNEL")
     program = frontend.build(module, chosen[0], given, sink)
-    frontend.bind_weights(program, common.open_weights(request.weights), mapping)
+    frontend.bind_weights(program, common.open_weights(request.weights), mapping, request.random)
     return program
 
 
 def read_inputs(request: RunRequest, files: dict[str, str], graph: Graph) -> dict[str, Any]:
-    """Arrays from `--inputs`, then `-i`, then `--random` for what is left."""
+    """Arrays from `--inputs`, then `-i`, then `--random` for what is left. A pack may be given as a whole, by its name."""
     arrays: dict[str, Any] = {}
     if request.inputs is not None or files:
         from anedsl.weights import read_arrays
@@ -91,6 +88,7 @@ def read_inputs(request: RunRequest, files: dict[str, str], graph: Graph) -> dic
             if len(found) != 1:
                 raise typer.BadParameter(f"{path} holds {len(found)} arrays: give a .npy with one", param_hint=f"-i {name}")
             arrays[name] = next(iter(found.values()))
+        arrays = artifacts.split_packs(graph, arrays)
     if request.random is not None:
         arrays = {**random_inputs(graph, request.random), **arrays}
     return arrays
@@ -112,7 +110,9 @@ def save(path: Path, outputs: dict[str, Array]) -> None:
             beside.unlink()
         from anedsl.diagnostics.running import CannotSave
 
-        raise Failure(CannotSave(path=str(path), reason=(getattr(error, "strerror", None) or "not a valid path").lower())) from None
+        raise Failure(
+            CannotSave(path=str(path), reason=(getattr(error, "strerror", None) or "not a valid path").lower())
+        ) from None
 
 
 def _report(

@@ -54,9 +54,10 @@ class WrongDType(Error):
     code = "ANE0242"
     title = "`{op}` takes {expected} for `{operand}`, found {found}"
     label = "has type `{type}`"
-    helps = ("convert it: `cast({operand}, {first})`",)
+    helps = ("convert it: `cast({written}, {first})`",)
     op: str
     operand: str
+    written: str
     expected: str
     found: str
     type: str
@@ -69,9 +70,9 @@ class MixedDTypes(Error):
     code = "ANE0243"
     title = "`{op}` operands have different element types"
     label = "is {found}, but `{other}` is {expected}"
-    helps = ("convert one: `cast({operand}, {expected})`",)
+    helps = ("convert one: `cast({written}, {expected})`",)
     op: str
-    operand: str
+    written: str
     other: str
     found: str
     expected: str

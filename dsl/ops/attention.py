@@ -64,8 +64,8 @@ def _check_mask(call: Call, query: TensorType, key: TensorType) -> None:
             MixedDTypes,
             show=("query",),
             op=call.op.name,
-            operand="attn_mask",
-            other="query",
+            written=call.written("attn_mask"),
+            other=call.written("query"),
             found=mask.dtype.name,
             expected=query.dtype.name,
         )

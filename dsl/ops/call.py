@@ -12,6 +12,9 @@ from anedsl.types import TensorType
 
 MAX_RANK = 16
 """The most axes of a tensor: numpy 1 has no more than 32, Core ML and the ANE have 5."""
+SHORT = 24
+"""Characters of an operand that a diagnostic repeats."""
+
 MAX_ELEMENTS = 2**31 - 1
 """The most elements one tensor may have: MIL counts them in int32."""
 
@@ -48,11 +51,20 @@ class Call:
     def span_of(self, name: str) -> Span:
         return self.spans.get(name, self.span)
 
+    def written(self, name: str) -> str:
+        """An operand as the author wrote it, if that is short; else its name."""
+        text = self.spans[name].text if name in self.spans else ""
+        return text if 0 < len(text) <= SHORT and "\n" not in text else name
+
+    def _typed(self, name: str) -> Label:
+        types = self.types[name]
+        shown = ", ".join(f"`{type}`" for type in (types if isinstance(types, tuple) and not isinstance(types, TensorType) else (types,)))
+        text = self.spans[name].text
+        return Label(self.spans[name], f"`{text}` has type {shown}" if self.written(name) == text else f"has type {shown}")
+
     def fail(self, at: str, diagnostic: Callable[..., Diagnostic], *, show: tuple[str, ...] = (), **fields: Any) -> NoReturn:
         """Ends with a diagnostic at an operand or attribute; `show` labels other operands with their types."""
-        related = tuple(
-            Label(self.spans[name], f"has type `{self.types[name]}`") for name in show if name in self.spans and name in self.types
-        )
+        related = tuple(self._typed(name) for name in show if name in self.spans and name in self.types)
         raise Failure(diagnostic(span=self.span_of(at), related=related, **fields))
 
 
@@ -116,6 +128,7 @@ def _check_dtypes(call: Call) -> None:
                     expected=str(domain),
                     found=dtype.name,
                     type=str(type),
+                    written=call.written(operand.name),
                     first=domain.dtypes[0].name,
                 )
             other, expected = first.setdefault(domain.name, (operand.name, dtype))
@@ -127,8 +140,8 @@ def _check_dtypes(call: Call) -> None:
                     MixedDTypes,
                     show=(other,),
                     op=op.name,
-                    operand=operand.name,
-                    other=other,
+                    written=call.written(operand.name),
+                    other=call.written(other),
                     found=dtype.name,
                     expected=expected.name,
                 )

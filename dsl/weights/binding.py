@@ -29,9 +29,11 @@ def bind(declared: Iterable[Declared], sources: Sequence[Source], mapping: Mappi
     """Finds the data of every declared weight; what is left out in the result has an initialiser to fall back on.
 
     `mapping` gives the key of a weight that is called otherwise in the files, of a family (one stacked array), or of each of
-    its members when the key has `{i}` in it. Each result has the declared shape, and numbers of the file's type.
+    its members when the key has `{i}` in it. `{"w*": "layers.0.w*.weight"}` maps many: `*` is the same text on both sides,
+    exact names win, and where the key is in no file a weight is looked up by its own name, or has its initialiser.
+    Each result has the declared shape, and numbers of the file's type.
 
-    Raises all problems together: ANE0401 to ANE0408, ANE0415, and what reading the files raises.
+    Raises all problems together: ANE0401 to ANE0408, ANE0415, ANE0425 to ANE0427, and what reading the files raises.
     """
     from anedsl.weights.search import Search
 
@@ -48,6 +50,7 @@ def bind(declared: Iterable[Declared], sources: Sequence[Source], mapping: Mappi
             if data is not None:
                 found[weight.name] = data
     problems.extend(search.unused_arrays())
+    problems.extend(search.unused_patterns())
     if problems:
         raise Failure(*_once(problems))
     return found

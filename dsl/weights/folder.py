@@ -86,8 +86,5 @@ class FolderSource:
             yield name.removesuffix(".npy"), Path(target)
 
     def _advice(self) -> str | None:
-        for suffix in (".safetensors", ".npz"):
-            files = sorted(name for name in os.listdir(self._root) if name.endswith(suffix))
-            if files:
-                return f"give the file itself: `{self.name}/{shown(files[0])}` (the option may be repeated)"
-        return None
+        files = sorted(name for name in os.listdir(self._root) if name.endswith(".npz"))
+        return f"give the file itself: `{self.name}/{shown(files[0])}` (the option may be repeated)" if files else None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
 from pathlib import Path
 
 from anedsl.data import Array
 from anedsl.diagnostics import Failure
 from anedsl.diagnostics.weights import TooLarge, UnknownFileKind, UnreadableFile
 from anedsl.weights.entry import STORED, Source, shown
+from anedsl.weights.files import reason
 
 MAX_LOADED = 8 << 30
 """How many bytes `read_arrays` loads at most."""
@@ -18,22 +20,21 @@ _ADVICE = {
     ".pth": "save the tensors with `safetensors.torch.save_file`",
     ".bin": "save the tensors with `safetensors.torch.save_file`",
     ".ckpt": "save the tensors with `safetensors.torch.save_file`",
-    ".json": "give the `.safetensors` files that it lists, each with its own `--weights`",
+    ".json": "the index of a checkpoint is called `NAME.safetensors.index.json`",
     ".gguf": "convert it to `.safetensors`",
 }
 
 
 def open_source(path: Path) -> Source:
-    """Opens a `.npz`, `.safetensors` or `.npy` file or a folder of `.npy` files, and reads what it holds, but no numbers.
+    """Opens a file or folder, and reads what it holds, but no numbers.
 
-    Raises ANE0410 to ANE0415.
+    A file is a `.npz`, `.safetensors` or `.npy`, or the index of a checkpoint (`.safetensors.index.json`); a folder holds
+    `.npy` files, or a checkpoint. Raises ANE0410 to ANE0415, and ANE0418, ANE0419 and ANE0422 to ANE0424 for a checkpoint.
     """
     path = Path(path)
     try:
         if path.is_dir():
-            from anedsl.weights.folder import FolderSource
-
-            return FolderSource(path)
+            return _open_folder(path)
         exists = path.exists()
     except (OSError, ValueError):
         exists = False
@@ -52,7 +53,25 @@ def open_source(path: Path) -> Source:
         from anedsl.weights.npy import NpySource
 
         return NpySource(path)
+    if path.name.endswith(".safetensors.index.json"):
+        from anedsl.weights.sharded import open_index
+
+        return open_index(path)
     raise Failure(UnknownFileKind(file=shown(str(path)), advice=_ADVICE.get(suffix)))
+
+
+def _open_folder(path: Path) -> Source:
+    from anedsl.weights.sharded import holds_tensors, open_folder
+
+    try:
+        names = os.listdir(path)
+    except OSError as error:
+        raise Failure(UnreadableFile(file=shown(str(path)), reason=reason(error))) from None
+    if holds_tensors(names):
+        return open_folder(path, names)
+    from anedsl.weights.folder import FolderSource
+
+    return FolderSource(path)
 
 
 def read_arrays(path: Path) -> dict[str, Array]:

@@ -13,6 +13,7 @@ from anedsl.weights.binding import Declared, split_name
 from anedsl.weights.entry import Source, shown
 from anedsl.weights.fitting import dtype_problem, range_problem, shape_problem
 from anedsl.weights.names import check_name
+from anedsl.weights.patterns import Pattern, split_mapping
 from anedsl.weights.stored import window
 
 MAX_COMPARED = 5000
@@ -32,7 +33,9 @@ class Search:
 
     def __init__(self, declared: Sequence[Declared], sources: Sequence[Source], mapping: Mapping[str, str]) -> None:
         self.sources = sources
-        self.mapping = mapping
+        self.mapping, self.patterns, self.problems = split_mapping(mapping)
+        self.led: dict[Pattern, list[tuple[str, str, bool]]] = {pattern: [] for pattern in self.patterns}
+        """Where each pattern led: the weight, the key, and whether a file has it or its lack is reported."""
         self.names = {weight.name for weight in declared}
         self.families: dict[str, int] = {}
         for weight in declared:
@@ -76,11 +79,11 @@ class Search:
         return data
 
     def unknown_names(self) -> list[Diagnostic]:
-        """ANE0404 for each name of the mapping that is neither a weight nor a family."""
+        """ANE0404 for each name of the mapping that is neither a weight nor a family; ANE0425 for patterns that cannot be."""
         from anedsl.diagnostics.weights import UnknownMapName
 
         known = sorted(self.names | self.families.keys())
-        return [
+        unknown: list[Diagnostic] = [
             UnknownMapName(
                 mapping=_mapping(name, key),
                 available=f"its weights are {_listed(known)}" if known else "the kernel has no weights",
@@ -90,6 +93,28 @@ class Search:
             for name, key in self.mapping.items()
             if name not in self.names and name not in self.families
         ]
+        return [*self.problems, *unknown]
+
+    def unused_patterns(self) -> list[Diagnostic]:
+        """ANE0426 for each pattern that leads no weight to a key that a file has."""
+        from anedsl.diagnostics.weights import UnusedPattern
+
+        problems: list[Diagnostic] = []
+        for pattern, led in self.led.items():
+            if any(there for _, _, there in led):
+                continue
+            known = sorted({split_name(name)[0] for name in self.names})
+            reason = f"its weights are {_listed(known)}" if known else "the kernel has no weights"
+            similar = None
+            if led:
+                weight, key, _ = led[0]
+                reason = f"it leads from `{shown(weight)}` to `{shown(key)}`"
+                similar = self._similar(key)
+            mapping = _mapping(pattern.name, pattern.key)
+            available = self._available() if led else None
+            nearest_key = shown(similar) if similar else None
+            problems.append(UnusedPattern(mapping=mapping, reason=reason, available=available, nearest=nearest_key))
+        return problems
 
     def unused_arrays(self) -> list[Diagnostic]:
         """ANE0408 for each lone array that no weight takes."""
@@ -115,6 +140,40 @@ class Search:
             key = self.mapping[family]
             each = "{i}" in key
             return self._mapped(weight, key.replace("{i}", str(index)), stacked=not each)
+        pattern = self._pattern(weight)
+        return self._by_name(weight) if pattern is None else self._by_pattern(weight, pattern)
+
+    def _by_pattern(self, weight: Declared, pattern: Pattern) -> Hit | None:
+        """Under the key that a pattern leads to, else under its own name; ANE0405 if it needs data and neither is there."""
+        index = split_name(weight.name)[1]
+        key = pattern.key_for(weight.name) or ""
+        if index is not None:
+            key = key.replace("{i}", str(index))
+        hit = None if key in self.holders else self._by_name(weight)
+        settled = key in self.holders or (hit is None and not weight.has_default)
+        self.led[pattern].append((weight.name, key, settled))
+        if settled:
+            each = index is None or "[" in pattern.name or "{i}" in pattern.key
+            return self._mapped(weight, key, stacked=not each)
+        return hit
+
+    def _pattern(self, weight: Declared) -> Pattern | None:
+        """The pattern that speaks of a weight; two are a question that only the author can answer."""
+        found = [pattern for pattern in self.patterns if pattern.key_for(weight.name) is not None]
+        if len(found) > 1:
+            from anedsl.diagnostics.weights import AmbiguousPattern
+
+            first, second = (_mapping(pattern.name, pattern.key) for pattern in found[:2])
+            for pattern in found:
+                # Another complaint about these patterns would hide this one.
+                self.led[pattern].append((weight.name, "", True))
+            example = _mapping(weight.name, found[0].key_for(weight.name) or "")
+            raise Failure(AmbiguousPattern(span=weight.span, name=weight.name, first=first, second=second, example=example))
+        return found[0] if found else None
+
+    def _by_name(self, weight: Declared) -> Hit | None:
+        name = weight.name
+        family, index = split_name(name)
         for keys, stacked in ((self._spellings(name), False), ([family] if index is not None else [], True)):
             hits = [Hit(source, key, stacked) for key in keys for source in self.holders.get(key, [])]
             if hits:

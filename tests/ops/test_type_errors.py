@@ -128,7 +128,7 @@ def test_explanation_is_complete(mistake: Mistake) -> None:
 def test_the_other_operand_is_shown_with_its_type() -> None:
     (matmul,) = (m for m in MISTAKES if m.op == "matmul" and m.help and m.help.startswith("`transpose_y = true"))
     diagnostic, _ = failure_of(matmul)
-    assert [(label.span.text, label.text) for label in diagnostic.related] == [("x", "has type `fp16[1, 128]`")]
+    assert [(label.span.text, label.text) for label in diagnostic.related] == [("x", "`x` has type `fp16[1, 128]`")]
     assert diagnostic.note_texts == ["`matmul` contracts the last axis of `x` with the second last of `y`"]
 
 

@@ -27,7 +27,7 @@ def test_no_such_file(tmp_path: Path, name: str) -> None:
     ("name", "help"),
     [
         ("w.pt", "\nhelp: save the tensors with `safetensors.torch.save_file`"),
-        ("w.safetensors.index.json", "\nhelp: give the `.safetensors` files that it lists, each with its own `--weights`"),
+        ("index.json", "\nhelp: the index of a checkpoint is called `NAME.safetensors.index.json`"),
         ("w.txt", ""),
         ("w", ""),
     ],
@@ -36,7 +36,8 @@ def test_other_kinds_of_files(tmp_path: Path, name: str, help: str) -> None:
     (tmp_path / name).write_bytes(b"x")
     assert text(failure(open_source, tmp_path / name), tmp_path) == (
         f"error[ANE0411]: `{name}` is no kind of file that arrays are read from\n"
-        f"note: arrays are read from `.npz`, `.safetensors` and `.npy` files, and from a folder of `.npy` files{help}"
+        "note: arrays are read from `.npz`, `.safetensors` and `.npy` files, "
+        f"and from folders of `.npy` or `.safetensors` files{help}"
     )
 
 
@@ -102,10 +103,10 @@ def test_a_file_that_is_cut_while_it_is_read(tmp_path: Path) -> None:
 
 def test_a_folder_without_arrays(tmp_path: Path) -> None:
     assert text(failure(open_source, tmp_path), tmp_path) == "error[ANE0410]: cannot read `DIR`: the folder holds no `.npy` file"
-    (tmp_path / "model.safetensors").write_bytes(b"")
+    (tmp_path / "model.npz").write_bytes(b"")
     assert text(failure(open_source, tmp_path)).replace(str(tmp_path), "DIR") == (
         "error[ANE0410]: cannot read `DIR`: the folder holds no `.npy` file\n"
-        "help: give the file itself: `DIR/model.safetensors` (the option may be repeated)"
+        "help: give the file itself: `DIR/model.npz` (the option may be repeated)"
     )
 
 

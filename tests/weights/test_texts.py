@@ -51,8 +51,8 @@ def test_overflow() -> None:
 
 
 def test_underflow() -> None:
-    assert text(WeightUnderflow(name="w", count=1, smallest=1e-9)) == (
+    assert text(WeightUnderflow(name="w", count=3, share="1.50%", largest=1e-9)) == (
         "warning[ANE0421]: weight `w` loses small values in fp16\n"
-        "^ values that become zero: 1; smallest magnitude: 1e-09\n"
-        "help: scale the weight up and divide the result"
+        "^ values that become zero: 3, 1.50% of those that were not; largest magnitude: 1e-09\n"
+        "help: scale the weight up and divide the result, or declare it fp32 if the target allows it"
     )

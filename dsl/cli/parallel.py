@@ -1,0 +1,182 @@
+"""Compiles variants, in this process or in several.
+
+Each process reads the source file and the headers of the weight files once. Ctrl-C is for the parent alone, which then
+asks its processes to stop: what they are writing is removed, and artifacts from before stay as they are.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Generator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import active_children, get_context, parent_process
+from threading import Thread
+from typing import TYPE_CHECKING, NamedTuple
+
+from anedsl import frontend
+from anedsl.cli import common, compiling
+from anedsl.cli.compiling import Request
+from anedsl.cli.variants import Variant
+from anedsl.diagnostics import Diagnostic, Failure
+
+if TYPE_CHECKING:
+    from anedsl.codegen.artifact import Artifact
+    from anedsl.weights import Declared
+
+ALONE = 0.5
+"""Seconds of work after which more processes are worth their start, unless `-j` says how many there are."""
+
+PATIENCE = 20.0
+"""Seconds that a process has to remove what it was writing when the parent has gone."""
+
+
+class Outcome(NamedTuple):
+    """What became of a variant. `mapped` are the names in `--map` that it knows, `declared` its weights if there are any such."""
+
+    artifact: Artifact | None
+    diagnostics: list[Diagnostic]
+    mapped: list[str]
+    declared: list[Declared]
+
+
+class Compiler:
+    """What the variants of one compile share in a process."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.options = compiling.options(request)._replace(compared=True)
+        self.mapping = common.pairs("--map", request.map)
+        self.module = frontend.load_file(request.file)
+        self.sources = common.open_weights(request.weights)
+
+    def compile(self, variant: Variant) -> Outcome:
+        """Writes the artifact of a variant, or says why it cannot."""
+        from anedsl.codegen.artifact import write
+
+        warnings: list[Diagnostic] = []
+        try:
+            program, warnings = compiling.build(
+                self.request, self.module, variant.kernel, variant.given, self.sources, self.mapping
+            )
+            options = self.options._replace(variant=variant.own or None, folder=variant.folder)
+            artifact = write(program.graph, program.sha256, options, self.request.out)
+        except Failure as failure:
+            return Outcome(None, [*warnings, *failure.diagnostics], [], [])
+        mapped = list(compiling.own_mapping(self.mapping, program))
+        declared = frontend.weight_declarations(program.weights) if self.mapping else []
+        return Outcome(artifact, [*warnings, *artifact.warnings], mapped, declared)
+
+
+def compile_all(request: Request, plan: Sequence[Variant]) -> Generator[tuple[int, Outcome], None, None]:
+    """The outcome of every variant and its place in the plan, in the order in which they end.
+
+    Without `-j` few small variants are compiled here, since processes take longer to start. Raises ANE0452 if one dies.
+    """
+    compiler = Compiler(request)
+    jobs = request.jobs or _cores()
+    deadline = time.monotonic() + (ALONE if request.jobs is None else 0.0)
+    first = 0
+    while first < len(plan) and (min(jobs, len(plan) - first) == 1 or time.monotonic() < deadline):
+        yield first, compiler.compile(plan[first])
+        first += 1
+    if first < len(plan):
+        yield from _in_processes(request, plan, first, min(jobs, len(plan) - first))
+
+
+def _cores() -> int:
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+def _in_processes(request: Request, plan: Sequence[Variant], first: int, jobs: int) -> Generator[tuple[int, Outcome], None, None]:
+    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_begin, initargs=(request,))
+    try:
+        # A process starts with the parent's mask: Ctrl-C never reaches it, not even while it is importing.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            places = {pool.submit(_compile, plan[index]): index for index in range(first, len(plan))}
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        left: set[Future[Outcome]] = set(places)
+        while left:
+            done, left = wait(left, return_when=FIRST_COMPLETED)
+            for future in sorted(done, key=places.__getitem__):
+                yield places[future], future.result()
+    except BrokenProcessPool:
+        _stop(pool)
+        from anedsl.diagnostics.variants import ProcessEnded
+
+        raise Failure(ProcessEnded()) from None
+    except BaseException:
+        _stop(pool)
+        raise
+    pool.shutdown()
+
+
+def _stop(pool: ProcessPoolExecutor) -> None:
+    """Ends the processes of a pool, and waits for them."""
+    pool.shutdown(wait=False, cancel_futures=True)
+    for child in active_children():
+        child.terminate()
+    pool.shutdown()
+
+
+# In the processes.
+
+
+class Stopped(BaseException):
+    """Raised where the work of a process stands when it is asked to stop: whoever is writing removes what he wrote."""
+
+
+class _Process:
+    """The state of a process of the pool."""
+
+    compiler: Compiler | None = None
+    request: Request | None = None
+    busy = False
+    stopping = False
+
+
+def _begin(request: Request) -> None:
+    _Process.request = request
+    signal.signal(signal.SIGTERM, _on_stop)
+    Thread(target=_watch_parent, daemon=True).start()
+
+
+def _on_stop(*_: object) -> None:
+    if not _Process.busy:
+        os._exit(1)
+    # A second request must not disturb the cleaning up after the first.
+    if not _Process.stopping:
+        _Process.stopping = True
+        raise Stopped
+
+
+def _compile(variant: Variant) -> Outcome:
+    _Process.busy = True
+    try:
+        if _Process.compiler is None:
+            assert _Process.request is not None
+            _Process.compiler = Compiler(_Process.request)
+        return _Process.compiler.compile(variant)
+    except Stopped:
+        # The pool would only give the process more work, or nothing at all to wake it.
+        os._exit(1)
+    finally:
+        _Process.busy = False
+
+
+def _watch_parent() -> None:
+    """Ends the process when its parent has gone: the pool's queue would keep it waiting for ever."""
+    parent = parent_process()
+    if parent is None:
+        return
+    parent.join()
+    os.kill(os.getpid(), signal.SIGTERM)
+    until = time.monotonic() + PATIENCE
+    while _Process.busy and time.monotonic() < until:
+        time.sleep(0.05)
+    os._exit(1)
