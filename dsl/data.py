@@ -97,8 +97,10 @@ class RandomData:
         numbers = generator.standard_normal(self.shape)
         wide = sorted(size for size in self.shape if size > 1)
         if len(wide) < 2:
-            return 1 + numbers / 10
-        return numbers / (self.type.size / self.shape[0]) ** 0.5
+            numbers = 1 + numbers / 10
+        else:
+            numbers /= (self.type.size / self.shape[0]) ** 0.5
+        return np.asarray(numbers)
 
     def chunks(self) -> Iterator[Array]:
         return ArrayData(self.load()).chunks()

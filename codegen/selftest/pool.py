@@ -104,9 +104,9 @@ class _Worker:
         if answer:
             row: Row = json.loads(answer)
             return row
-        code = process.wait()
+        ending = _ending(process.wait(), self._tail())
         self._close()
-        return _lost(program, f"took more than {self.timeout:.0f} seconds" if late.is_set() else _ending(code, self._tail()))
+        return _lost(program, f"took more than {self.timeout:.0f} seconds" if late.is_set() else ending)
 
     def _started(self) -> subprocess.Popen[str]:
         if self.process is None:
@@ -130,7 +130,9 @@ class _Worker:
                 if stream is not None:
                     with suppress(OSError):
                         stream.close()
-        self.process = None
+        if self.log is not None:
+            self.log.close()
+        self.process = self.log = None
 
     def stop(self) -> None:
         """Ends the process, which has nothing left to do."""
@@ -140,8 +142,6 @@ class _Worker:
             process.kill()
             process.wait()
         self._close()
-        if self.log is not None:
-            self.log.close()
 
 
 def _ending(code: int, tail: str) -> str:

@@ -6,7 +6,6 @@ import gc
 import os
 import sys
 
-
 SERIAL = frozenset(("compile", "check", "ops", "explain", "doctor", "--help", "-h", "--version"))
 """Commands that multiply no matrices."""
 

@@ -129,6 +129,12 @@ def compile(
     ),
     weights: Weights = None,
     map: Maps = None,
+    random: Annotated[
+        int | None,
+        typer.Option(
+            "--random", metavar="SEED", help="Random numbers for weights without data, to measure a kernel.", show_default=False
+        ),
+    ] = None,
     emit: Annotated[
         str, typer.Option("--emit", metavar="LIST", help="What to write: mil, mlpackage, header, separated by commas.")
     ] = "mil,mlpackage",
@@ -166,7 +172,7 @@ def compile(
 
     compile_file(
         Request(file, kernels or [], define or [], out, weights or [], map or [], emit, dialect.value, single_weight_file,
-                chip.value if chip else None, route.value, format.value, variants, jobs)
+                chip.value if chip else None, route.value, format.value, variants, jobs, random)
     )  # fmt: skip
 
 
@@ -214,7 +220,9 @@ def run(
     ] = None,
     random: Annotated[
         int | None,
-        typer.Option("--random", metavar="SEED", help="Random arrays for inputs and weights that are not given.", show_default=False),
+        typer.Option(
+            "--random", metavar="SEED", help="Random arrays for inputs and weights that are not given.", show_default=False
+        ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", metavar="FILE.npz", help="Save the outputs.", show_default=False)
@@ -270,7 +278,9 @@ def bench(
         list[str] | None,
         typer.Option("-i", metavar="NAME=FILE.npy", help="The array of one input; may be repeated.", show_default=False),
     ] = None,
-    random: Annotated[int, typer.Option("--random", metavar="SEED", help="Random arrays for inputs and weights that are not given.")] = 0,
+    random: Annotated[
+        int, typer.Option("--random", metavar="SEED", help="Random arrays for inputs and weights that are not given.")
+    ] = 0,
     weights: Weights = None,
     map: Maps = None,
     numerics: Annotated[Numerics, typer.Option("--numerics", help="How the reference executor rounds.")] = Numerics.fp16,

@@ -56,11 +56,11 @@ def _check(module: LoadedModule, name: str, given: dict[str, object], target: tu
     own = Sink()
     try:
         program = frontend.build(module, name, given, own)
+        # A program may hold a few numbers of a compressed weight, and no data is at hand here.
+        frontend.bind_weights(program, random=0)
         for diagnostic in common.rule_diagnostics(program.graph, chip, route):
             own.add(diagnostic)
         own.raise_errors()
-        # A program may hold a few numbers of a compressed weight, and no data is at hand here.
-        frontend.bind_weights(program, random=0)
         prepare(program.graph, Options(dialect=dialect, route=route, chip=chip))
     finally:
         for diagnostic in own.diagnostics:

@@ -60,7 +60,8 @@ def open_weights(paths: Sequence[Path]) -> list[Source]:
 
 
 def rule_diagnostics(graph: Graph, chip: str | None, route: str) -> list[Diagnostic]:
-    """What the ANE's rules say of a graph."""
+    """What the ANE's rules say of a graph whose weights are bound."""
+    from anedsl.codegen.stored import expand_stored
     from anedsl.rules import Target, check
 
-    return list(check(graph, Target(chip, route)))
+    return list(check(expand_stored(graph), Target(chip, route)))

@@ -39,6 +39,7 @@ class Request(NamedTuple):
     format: str
     variants: Path | None = None
     jobs: int | None = None
+    random: int | None = None
 
 
 def compile_file(request: Request) -> None:
@@ -86,7 +87,7 @@ def build(
     sink = Sink()
     try:
         program = frontend.build(module, name, given, sink)
-        frontend.bind_weights(program, sources, own_mapping(mapping, program))
+        frontend.bind_weights(program, sources, own_mapping(mapping, program), request.random)
         for diagnostic in common.rule_diagnostics(program.graph, request.chip, request.route):
             sink.add(diagnostic)
         sink.raise_errors()

@@ -22,7 +22,6 @@ from typing import Any, ClassVar, NamedTuple, dataclass_transform
 
 from anedsl.source import NOWHERE, Span
 
-
 _LONGEST = 400
 
 
@@ -104,7 +103,9 @@ def _shown(value: object) -> str:
     text = str(value)
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 4 :]}"
-    return text if text.isprintable() else "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return (
+        text if text.isprintable() else "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
+    )
 
 
 class Error(Diagnostic):

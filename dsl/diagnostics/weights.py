@@ -31,7 +31,7 @@ class MissingWeight(WeightError):
     notes = ("{more}", "{searched}", "{available}")
     helps = (
         "the key `{nearest}` is similar; to use it: `--map {mapping}`",
-        "give it with `--weights FILE`, or an initialiser `= ones`",
+        "give it with `--weights FILE`, or an initialiser `= ones`; to try or measure the kernel, `--random 0` draws it",
     )
     type: str
     searched: str | None = None

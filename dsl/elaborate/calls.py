@@ -424,7 +424,11 @@ def unknown_argument(function: str, argument: Argument, names: Sequence[str], sh
     from anedsl.diagnostics.names import UnknownArgument
 
     name = argument.name or ""
-    return Failure(UnknownArgument(span=argument.name_span or argument.span, op=function, name=name, nearest=nearest(name, names), signature=shown))
+    return Failure(
+        UnknownArgument(
+            span=argument.name_span or argument.span, op=function, name=name, nearest=nearest(name, names), signature=shown
+        )
+    )
 
 
 def _twice(function: str, name: str, span: Span) -> Failure:

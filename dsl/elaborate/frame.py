@@ -57,7 +57,6 @@ class Elaboration:
 
             raise Failure(ProgramTooLarge(span=span, limit=MAX_STATEMENTS, what="compile-time statements"))
 
-
     def counted(self, value: Any, span: Span) -> Any:
         """A value that was just made: lists that share parts would otherwise grow without bound in a few lines."""
         if isinstance(value, tuple):

@@ -68,8 +68,8 @@ def _checked(storage: Storage, type: TensorType, span: Span, spans: dict[str, Sp
             from anedsl.diagnostics.shapes import AxisOutOfRange
 
             at = spans.get("axis", span)
-            limits = {"lowest": -type.rank, "highest": type.rank - 1}
-            raise Failure(AxisOutOfRange(span=at, axis=storage.axis, rank=type.rank, type=str(type), **limits))
+            low, high = -type.rank, type.rank - 1
+            raise Failure(AxisOutOfRange(span=at, axis=storage.axis, rank=type.rank, type=str(type), lowest=low, highest=high))
         storage = storage._replace(axis=storage.axis % type.rank)
     at = spans.get("bits", span)
     if storage.kind == "palette" and storage.bits not in PALETTE_TYPES:

@@ -58,7 +58,9 @@ class Call:
 
     def _typed(self, name: str) -> Label:
         types = self.types[name]
-        shown = ", ".join(f"`{type}`" for type in (types if isinstance(types, tuple) and not isinstance(types, TensorType) else (types,)))
+        shown = ", ".join(
+            f"`{type}`" for type in (types if isinstance(types, tuple) and not isinstance(types, TensorType) else (types,))
+        )
         text = self.spans[name].text
         return Label(self.spans[name], f"`{text}` has type {shown}" if self.written(name) == text else f"has type {shown}")
 

@@ -76,4 +76,6 @@ def _compute(node: Node, environment: Mapping[Value, Array], rounding: Numerics)
         results = node.op.reference(*ordered, **attributes)
         if not isinstance(results, tuple):
             results = (results,)
-        return tuple(rounding.computed(np.asarray(r), value.type.dtype, node.op) for r, value in zip(results, node.results, strict=True))
+        return tuple(
+            rounding.computed(np.asarray(r), value.type.dtype, node.op) for r, value in zip(results, node.results, strict=True)
+        )

@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 _VALUE = frozenset(("NAME", "INTEGER", "FLOAT", "STRING", "TRUE", "FALSE", "LPAR", "LSQB"))
 _SIGNS = frozenset(("MINUS", "PLUS", "NOT"))
 _OPERATORS = frozenset(
-    "PLUS MINUS STAR SLASH DOUBLE_SLASH PERCENT AT DOUBLE_STAR COMPARE OR AND IF LPAR LSQB DOT".split()
-)  # fmt: skip
+    (
+        *("PLUS", "MINUS", "STAR", "SLASH", "DOUBLE_SLASH", "PERCENT", "AT", "DOUBLE_STAR"),
+        *("COMPARE", "OR", "AND", "IF", "LPAR", "LSQB", "DOT"),
+    )
+)
 _STATEMENTS = frozenset(("INPUT", "WEIGHT", "OUTPUT", "PACK", "STATE", "FOR", "ASSERT", "RETURN"))
 
 _ITEMS = frozenset(("KERNEL", "FN", "IMPORT"))
@@ -103,7 +106,7 @@ def _expected(accepted: set[str]) -> str:
     rest = set(accepted)
     if "NEWLINE" in rest:
         rest.discard("RBRACE")  # a block may end wherever a statement may
-    if _VALUE <= rest:
+    if rest >= _VALUE:
         words.append("a value")
         rest -= _VALUE | _SIGNS
     if len(rest & _OPERATORS) >= 3 and not words:

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lark import Token, Tree
 from hypothesis import given
 from hypothesis import strategies as st
+from lark import Token, Tree
 
 from anedsl.codegen.artifact import Options, blob_places, prepare
 from anedsl.codegen.legalize import OPSET_OF

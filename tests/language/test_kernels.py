@@ -35,7 +35,10 @@ def test_statements_end_at_a_line_end_or_a_semicolon_and_go_on_where_they_must()
 
 
 def test_parameters() -> None:
-    text = 'kernel k(N = 4, HALF = N // 2, MODE = "double", ON = true) { input x: fp16[N]; output y; y = (x * 2 if MODE == "double" else x) + HALF if ON else x }'
+    text = """kernel k(N = 4, HALF = N // 2, MODE = "double", ON = true) {
+        input x: fp16[N]; output y
+        y = (x * 2 if MODE == "double" else x) + HALF if ON else x
+    }"""
     x = np.ones(4)
     assert outputs_of(text, {"x": x})["y"].tolist() == [4] * 4
     assert outputs_of(text, {"x": x}, MODE="single")["y"].tolist() == [3] * 4
@@ -172,7 +175,8 @@ def test_functions_return_early() -> None:
     [
         ("fn f(x) = f(x)\nkernel k() { input x: fp16[4]; output y; y = f(x) }", "ANE0207", "f(x)"),
         ("fn f(x) = g(x)\nfn g(x) = f(x)\nkernel k() { input x: fp16[4]; output y; y = f(x) }", "ANE0207", "f(x)"),
-        ("fn f(x: [1, C], g: [C]) = x * g\nkernel k() { input x: fp16[1, 4]; input g: fp16[5]; output y; y = f(x, g) }", "ANE0222", "g"),
+        ("fn f(x: [1, C], g: [C]) = x * g\nkernel k() { input x: fp16[1, 4]; input g: fp16[5]; output y; y = f(x, g) }",
+         "ANE0222", "g"),
         ("fn f(x: fp32[1, C]) = x\nkernel k() { input x: fp16[1, 4]; output y; y = f(x) }", "ANE0222", "x"),
         ("fn f(x, g) = x\nkernel k() { input x: fp16[4]; output y; y = f(x) }", "ANE0210", "f(x)"),
         ("fn f(x) = x\nkernel k() { input x: fp16[4]; output y; y = f(x, 3) }", "ANE0212", "3"),
@@ -180,7 +184,8 @@ def test_functions_return_early() -> None:
         ("fn f(x) = x\nkernel k() { input x: fp16[4]; output y; y = f(x, x = x) }", "ANE0213", "x"),
         ("fn f(x) { a = x }\nkernel k() { input x: fp16[4]; output y; y = f(x) }", "ANE0217", "f(x)"),
         ("kernel k() { input x: fp16[4]; output y; y = x; return x }", "ANE0231", "return x"),
-        ("kernel k() { input x: fp16[4]; output y; y = x; for i in range(2) { weight w: fp16[4] } }", "ANE0231", "weight w: fp16[4]"),
+        ("kernel k() { input x: fp16[4]; output y; y = x; for i in range(2) { weight w: fp16[4] } }",
+         "ANE0231", "weight w: fp16[4]"),
         ("kernel k() { input x: fp16[4]; output y; a, b = x; y = x }", "ANE0223", "x"),
         ("kernel k() { input x: fp16[4]; output y: fp16[5]; y = x }", "ANE0224", "y"),
         ("kernel k() { input x: fp17[4]; output y; y = x }", "ANE0226", "fp17"),

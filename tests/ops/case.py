@@ -31,6 +31,8 @@ class Case(NamedTuple):
 
     @property
     def id(self) -> str:
-        shapes = "-".join("x".join(map(str, t.shape)) for o in self.operands.values() for t in (o if not isinstance(o, T) else (o,)))
+        shapes = "-".join(
+            "x".join(map(str, t.shape)) for o in self.operands.values() for t in (o if not isinstance(o, T) else (o,))
+        )
         extra = ",".join(f"{k}={v}" for k, v in self.attributes.items())
         return f"{self.op}[{shapes}]{extra}"

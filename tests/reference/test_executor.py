@@ -74,7 +74,10 @@ def test_fp16_overflows_where_the_type_does() -> None:
 
 @pytest.mark.parametrize(("numerics", "dtype"), [("fp64", np.float64), ("fp32", np.float32), ("fp16", np.float16)])
 def test_results_have_the_type_of_the_numerics(numerics: str, dtype: type) -> None:
-    text = "kernel k() { input x: fp16[2]; input w: fp32[2]; output y, z, b, i; y = x / 3; z = w / 3; b = x > 1; i = cast(x, int32) }"
+    text = """kernel k() {
+        input x: fp16[2]; input w: fp32[2]; output y, z, b, i
+        y = x / 3; z = w / 3; b = x > 1; i = cast(x, int32)
+    }"""
     found = outputs_of(text, {"x": np.ones(2), "w": np.ones(2)}, numerics)
     assert found["y"].dtype == dtype
     assert found["z"].dtype == (np.float32 if numerics == "fp16" else dtype)
