@@ -48,7 +48,7 @@ def prepare(graph: Graph, options: Options) -> Emission:
     """Lowers packs, legalizes and flattens a logical graph. Raises ANE0430 to ANE0433."""
     lowered = lower_packs(graph)
     # A slice of a pack, or a pack of slices, may meet the kernel's own slices and concats.
-    legal = legalize(expand_stored(tidy(lowered.graph)), options.dialect, options.route)
+    legal = legalize(expand_stored(tidy(lowered.graph)), options.dialect, options.route, options.chip)
     if "mlpackage" in options.emit:
         from anedsl.codegen.mlpackage import check_types
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from anedsl.codegen.avoidance import avoid
 from anedsl.data import Array, Data
 from anedsl.diagnostics import Diagnostic, Failure
 from anedsl.graph import CONST, Graph, Node, Port, Value, call_of, make_const, make_node, replaced
@@ -27,9 +28,9 @@ NARROW_SINCE = "ios17"
 """Before this opset only `constexpr_*` ops take integers of 8 and 16 bits."""
 
 
-def legalize(graph: Graph, dialect: str, route: str) -> Graph:
+def legalize(graph: Graph, dialect: str, route: str, chip: str | None = None) -> Graph:
     """All passes in their order."""
-    graph = separate_outputs(graph)
+    graph = separate_outputs(avoid(graph, chip))
     graph = separate_conv_bias(graph, of_consts=route == "inmemory", of_values=route == "inmemory" or dialect == "1.0")
     return check_opset(graph, dialect)
 

@@ -70,7 +70,7 @@ FOLDED = frozenset(("fill", "range_1d"))
 """Ops of nothing but consts: they are computed at compile time, and stand in no program."""
 
 USES: dict[str, str] = {
-    "identity": "output y\ny = x",
+    "identity": "output y\ny = identity(x)",
     "cast": "output y\ny = cast(x, fp32)",
     "clip": "output y\ny = clip(x, alpha = 0.3, beta = 0.6)",
     "threshold": "output y\ny = threshold(x, alpha = 0.5)",

@@ -123,7 +123,13 @@ def single_part(node: Node, operands: Any, rewriter: Rewriter) -> Value | None:
     return values[0] if len(values) == 1 else None
 
 
+def square_to_product(node: Node, operands: Any, rewriter: Rewriter) -> Value | None:
+    """`square(x)` -> `mul(x, x)`: the ANE refuses the op in places (rule O26)."""
+    return rewriter.emit("mul", {"x": operands["x"], "y": operands["x"]}, node)
+
+
 REWRITES: dict[str, tuple[Rewrite, ...]] = {
+    "square": (square_to_product,),
     "pow": (power_to_product,),
     "add": (neutral_right(0), neutral_left(0), add_negated, constant_second),
     "sub": (neutral_right(0), subtract_negated),

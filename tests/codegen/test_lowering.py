@@ -248,3 +248,36 @@ def test_all_problems_are_reported_at_once() -> None:
     with pytest.raises(Failure) as failure:
         prepare(b.graph(), Options(dialect="1.0"))
     assert len(failure.value.diagnostics) == 3
+
+
+@pytest.mark.parametrize(
+    ("equation", "chip", "expected"),
+    [
+        ("y = reduce_sum(x, axes = [1])", None, ["reduce_sum", "squeeze"]),
+        ("y = sum(x, axis = 1)", None, ["reduce_sum"]),
+        ("y = softplus(x)", None, ["abs", "mul", "softplus", "relu", "add"]),
+        ("y = softplus(x)", "m5", ["abs", "mul", "softplus", "relu", "add"]),
+        ("y = softplus(x)", "m1", ["softplus"]),
+        ("y = softplus(-abs(x))", None, ["abs", "mul", "softplus"]),
+        ("y = floor(x) * 0.5", None, ["floor", "mul"]),
+        ("y = square(x)", None, ["mul"]),
+    ],
+)
+def test_what_the_ane_computes_wrong_is_written_another_way(equation: str, chip: str | None, expected: list[str]) -> None:
+    from anedsl.codegen.avoidance import avoid
+    from anedsl.passes import optimize
+    from anedsl.passes.verify import verify
+    from anedsl.reference.executor import execute
+    from anedsl.running import random_inputs
+    from tests.language.kernels import graph_of
+
+    graph = optimize(graph_of(f"kernel k() {{ input x: fp16[1, 4, 1, 8] in [-20, 20]; output y; {equation} }}"))
+    made = avoid(graph, chip)
+    verify(made)
+    assert [node.op.name for node in made.operations] == expected
+    assert avoid(made, chip).operations[-1].op is made.operations[-1].op
+    assert len(avoid(made, chip).operations) == len(made.operations)
+    inputs = random_inputs(graph, 0)
+    np.testing.assert_allclose(execute(made, inputs, "fp64")["y"], execute(graph, inputs, "fp64")["y"], rtol=1e-13, atol=1e-15)
+    if "floor" in expected:
+        assert made.constants[-1].result.type.shape == (1, 4, 1, 8)
