@@ -13,10 +13,11 @@ BLOCK = 1 << 15
 
 _MAGNITUDE = np.uint32(0x7FFFFFFF)
 _NORMAL = np.uint32(0x38800000)  # 2**-14, the least normal float16, in float32's bits
-_NORMALS = np.uint32(0x477FF000 - 0x38800000)  # up to 65520, from where on numbers round to infinity
-_HALF_LESS_ONE = np.uint32(0xFFF)
-_KEPT = np.uint32(0xFFFFE000)
-_SHIFT, _ONE = np.uint32(13), np.uint32(1)
+_EXPONENT, _SIGN = np.uint32(0x7F800000), np.uint32(0x80000000)
+_ABOVE = np.uint32(13 << 23 | 0x400000)  # added to the bits of a power of two, it makes 1.5 * 2^13 times as much
+_LARGE = np.uint32(0x47000000)  # 2**15: from there on numbers may be too large for float16
+_LARGEST_HALF = np.float32(65504)
+_SHIFT = np.uint32(13)
 _HALF_MAGNITUDE, _HALF_SIGN, _HALF_INFINITY = np.uint32(0x7FFF), np.uint32(0x8000), np.uint32(0x7C00)
 _SIGN_SHIFT = np.uint32(16)
 # The two formats count exponents from 15 and 127. A product with a power of two moves them, subnormal numbers as well.
@@ -71,30 +72,30 @@ def to_half_exactly(array: Array) -> Array:
 def round_to_half(array: Array) -> Array:
     """A float32 array with every element rounded to the nearest float16 (ties to even), as float32."""
     array = np.ascontiguousarray(array)
-    if array.size < 256:
-        with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
+        if array.size < 256:
             return array.astype(np.float16).astype(np.float32)
-    result = np.empty(array.shape, np.float32)
-    given, made = array.reshape(-1), result.reshape(-1)
-    scratch = np.empty(min(given.size, BLOCK), np.uint32)
-    for start in range(0, given.size, BLOCK):
-        _round_block(given[start : start + BLOCK], made[start : start + BLOCK], scratch)
+        result = np.empty(array.shape, np.float32)
+        given, made = array.reshape(-1), result.reshape(-1)
+        scratch = np.empty(min(given.size, BLOCK), np.uint32)
+        for start in range(0, given.size, BLOCK):
+            _round_block(given[start : start + BLOCK], made[start : start + BLOCK], scratch)
     return result
 
 
 def _round_block(given: Array, made: Array, scratch: Array) -> None:
-    bits, out, work = given.view(np.uint32), made.view(np.uint32), scratch[: given.size]
-    # Half of the last place, less one unless the last bit kept is odd, makes ties go to even.
-    np.right_shift(bits, _SHIFT, out=work)
-    np.bitwise_and(work, _ONE, out=work)
-    np.add(work, _HALF_LESS_ONE, out=work)
-    np.add(work, bits, out=work)
-    np.bitwise_and(work, _KEPT, out=out)
-    # One unsigned comparison finds numbers below and above float16's normal ones.
-    np.bitwise_and(bits, _MAGNITUDE, out=work)
-    np.subtract(work, _NORMAL, out=work)
-    special = work >= _NORMALS
-    if special.any():
-        where = np.flatnonzero(special)
-        with np.errstate(over="ignore", invalid="ignore"):
-            made[where] = given[where].astype(np.float16)
+    """Adds 1.5 * 2^13 times a number's power of two and takes it away again: what lies below float16's last place is lost,
+    correctly rounded. Below 2^-14 the last place stays the same, as it does for subnormal numbers."""
+    bits, work = given.view(np.uint32), scratch[: given.size]
+    np.bitwise_and(bits, _EXPONENT, out=work)
+    largest = work.max()
+    np.maximum(work, _NORMAL, out=work)
+    np.add(work, _ABOVE, out=work)
+    np.add(given, work.view(np.float32), out=made)
+    np.subtract(made, work.view(np.float32), out=made)
+    # A negative number that is rounded to zero keeps its sign.
+    np.bitwise_and(bits, _SIGN, out=work)
+    np.bitwise_or(made.view(np.uint32), work, out=made.view(np.uint32))
+    if largest >= _LARGE:
+        where = np.flatnonzero(~(np.abs(given) < _LARGEST_HALF))
+        made[where] = given[where].astype(np.float16)
