@@ -15,7 +15,7 @@ def summary(array: Array) -> dict[str, Any]:
 
     None stands where there is no finite value.
     """
-    values = array.astype(np.float64)
+    values = np.atleast_1d(array.astype(np.float64))
     finite = values[np.isfinite(values)]
     statistics = (finite.min(), finite.max(), finite.mean(), finite.std()) if finite.size else (None,) * 4
     names = ("min", "max", "mean", "std")
@@ -34,7 +34,7 @@ def errors(array: Array, exact: Array) -> dict[str, float | None]:
     - max_rel, mean_rel: absolute over the largest magnitude of `exact`;
     - max_ulp, mean_ulp: in units in the last place of the array's own type at the exact value.
     """
-    got, want = array.astype(np.float64), exact.astype(np.float64)
+    got, want = np.atleast_1d(array.astype(np.float64)), np.atleast_1d(exact.astype(np.float64))
     both = np.isfinite(got) & np.isfinite(want)
     if not both.any():
         return dict.fromkeys(("max_abs", "mean_abs", "max_rel", "mean_rel", "max_ulp", "mean_ulp"))

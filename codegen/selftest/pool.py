@@ -82,6 +82,7 @@ class _Worker:
         try:
             process = self._started()
         except OSError as error:
+            self._close()
             return _lost(program, f"its process does not start: {error}")
         late = threading.Event()
 

@@ -91,7 +91,8 @@ class UnknownNumerics(Error):
 
 
 class UnsupportedTarget(Error):
-    """`run` takes an `.ane` file."""
+    """`run` takes an `.ane` file, a `.mil` file, an `.mlpackage`, or the folder of one artifact: `compile` writes a folder
+    for each kernel, below the one that `-o` names."""
 
     code = "ANE0508"
     title = "cannot run `{path}`: {reason}"

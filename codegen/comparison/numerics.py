@@ -1,0 +1,45 @@
+"""Two programs on the same random inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from anedsl.codegen.comparison.graphs import Pairing
+from anedsl.codegen.logical import Sides, logical
+from anedsl.codegen.reader.ports import packed
+from anedsl.graph import Graph, Port
+from anedsl.reference.executor import execute
+from anedsl.running import random_inputs
+from anedsl.statistics import errors
+
+NUMERICS = ("fp64", "fp16")
+
+
+def same_signature(left: Graph, right: Graph, inputs: Sequence[Pairing], outputs: Sequence[Pairing]) -> bool:
+    """Whether every input and output of one has a partner of its type in the other."""
+    return _fit(left.inputs, right.inputs, inputs) and _fit(left.outputs, right.outputs, outputs)
+
+
+def _fit(left: Sequence[Port], right: Sequence[Port], pairs: Sequence[Pairing]) -> bool:
+    types = [{port.name: port.value.type for port in ports} for ports in (left, right)]
+    return len(left) == len(right) == len(pairs) and all(types[0][p.left] == types[1][p.right] for p in pairs)
+
+
+def compare_outputs(
+    left: Graph, right: Graph, inputs: Sequence[Pairing], outputs: Sequence[Pairing], sides: Sides, seed: int
+) -> dict[str, dict[str, Any]]:
+    """For each output of the left program, by numerics, how far the right one is from it.
+
+    `sides` are the surfaces of the left program: ports are drawn in the ranges that they promise.
+    """
+    arrays = packed(sides.inputs, random_inputs(logical(left, sides), seed))
+    theirs = {pair.right: arrays[pair.left] for pair in inputs}
+    found: dict[str, dict[str, Any]] = {pair.left: {} for pair in outputs}
+    for numerics in NUMERICS:
+        ours, others = execute(left, arrays, numerics), execute(right, theirs, numerics)
+        for pair in outputs:
+            found[pair.left][numerics] = errors(np.atleast_1d(others[pair.right]), np.atleast_1d(ours[pair.left]))
+    return found

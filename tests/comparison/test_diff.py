@@ -1,0 +1,185 @@
+"""`anedsl diff`: sources, artifacts, texts and packages against each other."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+import anedsl
+from anedsl.cli.diffing import DiffRequest, diff_targets
+from anedsl.diagnostics import Failure
+
+SOURCE = """kernel pair(SCALE = 2) {
+    input  a, b: fp16[1, 64, 1, 64] in [-2, 2]
+    weight w:    fp16[1, 64, 1, 1] = 0.5
+    output s, d
+    pack   inp = (a, b) along 1
+    s = a * SCALE + b * w
+    d = a - b
+}
+"""
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "pair.ane"
+    path.write_text(SOURCE)
+    return path
+
+
+def artifact(source: Path, name: str = "build", **options: Any) -> Path:
+    return anedsl.load(source).compile(source.parent / name, **options).path
+
+
+def request(left: Path, right: Path, **options: Any) -> DiffRequest:
+    plain = DiffRequest(left, right, None, [], [], [], None, None, None, "json")
+    return plain._replace(**options)
+
+
+def diff(capsys: pytest.CaptureFixture[str], left: Path, right: Path, **options: Any) -> tuple[int, dict[str, Any]]:
+    """The exit code and the report."""
+    capsys.readouterr()
+    code = 0
+    try:
+        diff_targets(request(left, right, **options))
+    except typer.Exit as ending:
+        code = ending.exit_code
+    return code, json.loads(capsys.readouterr().out)
+
+
+def text(capsys: pytest.CaptureFixture[str], left: Path, right: Path, **options: Any) -> str:
+    capsys.readouterr()
+    with suppress(typer.Exit):
+        diff_targets(request(left, right, format="text", **options))
+    return capsys.readouterr().out.replace(str(left.parent), "DIR")
+
+
+@pytest.mark.parametrize("dialect", ["1.0", "1.3"])
+@pytest.mark.parametrize("route", ["inmemory", "coreml"])
+def test_every_form_of_a_kernel_is_the_same(source: Path, dialect: str, route: str, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = artifact(source, dialect=dialect, route=route)
+    forms = (source, folder, folder / "model.mil", folder / "pair.mlpackage")
+    for left in forms:
+        code, found = diff(capsys, left, forms[1])
+        assert (code, found["same"], found["kernels"][0]["difference"]) == (0, True, None)
+        assert diff(capsys, forms[2], left)[0] == 0
+
+
+def test_another_parameter_is_a_difference(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, found = diff(capsys, source, artifact(source), define=["SCALE=3"])
+    assert code == 1
+    assert not found["same"]
+    difference = found["kernels"][0]["difference"]
+    assert difference["kind"] == "const"
+    assert difference["text"] == "1 of 1 values differ, the first at []: 3.0 and 2.0"
+    assert difference["left"]["place"] == f"{source}:6:13"
+    assert difference["right"]["place"].startswith(f"{source.parent}/build/pair/model.mil:")
+
+
+def test_the_text_names_op_and_places(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = source.with_name("other.ane")
+    other.write_text(SOURCE.replace("d = a - b", "d = maximum(a, b)"))
+    assert (
+        text(capsys, source, other)
+        == """pair: different, first in an op: `sub` and `maximum`
+  A: `d`, the result of `sub`, at DIR/pair.ane:7:9
+  B: `d`, the result of `maximum`, at DIR/other.ane:7:9
+"""
+    )
+
+
+def test_the_text_of_the_same(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert text(capsys, source, artifact(source)) == "pair: the same program, 6 ops\n"
+
+
+def test_numbers_on_random_inputs(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = artifact(source)
+    code, found = diff(capsys, source, folder, random=0)
+    errors = found["kernels"][0]["errors"]
+    assert code == 0
+    assert list(errors) == ["s", "d"]
+    assert errors["s"]["fp64"]["max_abs"] == errors["s"]["fp16"]["max_ulp"] == 0
+    code, found = diff(capsys, source, folder, random=0, define=["SCALE=3"])
+    errors = found["kernels"][0]["errors"]
+    assert code == 1
+    # Inputs are drawn in the range that the source declares.
+    assert 1.5 < errors["s"]["fp64"]["max_abs"] <= 2
+    assert errors["d"]["fp16"]["max_abs"] == 0
+    assert "errors are of B against A" in text(capsys, source, folder, random=0)
+
+
+def test_numbers_are_not_compared_where_the_ports_differ(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = source.with_name("other.ane")
+    other.write_text(SOURCE.replace("    pack   inp = (a, b) along 1\n", ""))
+    code, found = diff(capsys, source, other, random=0)
+    assert code == 1
+    assert found["kernels"][0]["errors"] is None
+    assert found["kernels"][0]["not_run"] == "their inputs or outputs differ"
+    assert found["kernels"][0]["difference"]["kind"] == "ports"
+    assert "not run: their inputs or outputs differ" in text(capsys, source, other, random=0)
+
+
+def test_weights_are_compared_where_they_are_given(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import numpy as np
+
+    source.write_text(SOURCE.replace(" = 0.5", ""))
+    numbers = source.with_name("w.npz")
+    np.savez(numbers, w=np.full((1, 64, 1, 1), 2, np.float16))
+    folder = artifact(source, weights=numbers)
+    code, found = diff(capsys, source, folder)
+    assert (code, found["kernels"][0]["weights_not_compared"]) == (0, ["w"])
+    code, found = diff(capsys, source, folder, weights=[numbers])
+    assert (code, found["kernels"][0]["weights_not_compared"]) == (0, [])
+    np.savez(numbers, w=np.full((1, 64, 1, 1), 3, np.float16))
+    code, found = diff(capsys, source, folder, weights=[numbers])
+    assert (code, found["kernels"][0]["difference"]["kind"]) == (1, "const")
+
+
+def test_several_kernels(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = source.with_name("other.ane")
+    other.write_text(SOURCE + SOURCE.replace("kernel pair", "kernel second"))
+    code, found = diff(capsys, source, other)
+    assert (code, found["same"], found["alone"]) == (0, True, {})
+    source.write_text(SOURCE + SOURCE.replace("kernel pair", "kernel third"))
+    code, found = diff(capsys, source, other)
+    assert (code, found["same"]) == (1, False)
+    assert found["alone"] == {"third": str(source), "second": str(other)}
+    assert diff(capsys, source, other, kernel="pair")[0] == 0
+    with pytest.raises(Failure) as caught:
+        diff_targets(request(source, other, kernel="thrid"))
+    assert caught.value.diagnostics[0].code == "ANE0235"
+
+
+def test_ports_of_other_names(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = source.with_name("other.ane")
+    other.write_text(SOURCE.replace("pack   inp", "pack   in_").replace(" d", " e"))
+    found = diff(capsys, source, other)[1]["kernels"][0]
+    assert found["same"]
+    assert {pair["left"]: pair["by"] for pair in (*found["inputs"], *found["outputs"])} == {
+        "inp": "position", "s": "name", "d": "position",
+    }  # fmt: skip
+    assert "  input `inp` is compared with `in_`, by position\n" in text(capsys, source, other)
+
+
+def test_a_text_without_its_weight_files(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = artifact(source)
+    alone = source.with_name("alone.mil")
+    alone.write_text((folder / "model.mil").read_text())
+    code, found = diff(capsys, source, alone)
+    assert (code, found["kernels"][0]["weights_not_compared"]) == (0, ["w"])
+
+
+def test_numbers_of_weights_are_drawn_for_two_sources_only(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import numpy as np
+
+    source.write_text(SOURCE.replace(" = 0.5", ""))
+    found = diff(capsys, source, source, random=0)[1]["kernels"][0]
+    assert found["errors"]["s"]["fp64"]["max_abs"] == 0
+    folder = artifact(source, weights={"w": np.ones((1, 64, 1, 1), np.float16)})
+    found = diff(capsys, source, folder, random=0)[1]["kernels"][0]
+    assert (found["errors"], found["not_run"]) == (None, "there are weights without numbers")
