@@ -7,16 +7,18 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from anedsl.codegen import blob
 from anedsl.codegen.folder import replaced_folder
 from anedsl.codegen.legalize import legalize
-from anedsl.codegen.losses import WORTH_SAYING
+from anedsl.codegen.losses import WORTH_SAYING, Losses
 from anedsl.codegen.manifest import FILE, manifest, to_json
 from anedsl.codegen.mil_text import BlobPlace, mil_text
 from anedsl.codegen.options import Options
 from anedsl.codegen.packs import Lowered, lower_packs
 from anedsl.codegen.program import Blob, Program, build
-from anedsl.codegen.stored import expand_stored
+from anedsl.codegen.stored import MAIN_PARTS, PartData, expand_stored
 from anedsl.diagnostics import Diagnostic
 from anedsl.graph import Graph
 from anedsl.passes import tidy
@@ -125,7 +127,24 @@ def _write_blobs(blobs: Sequence[Blob], shared: Sequence[Path], own: Sequence[Pa
                 continue
             with blob.BlobFile(own[index], 1) as file:
                 written.append(blob.write_blob(item.type, item.data, [*files, file]))
-    return written
+    return [_decompressed(item, done) for item, done in zip(blobs, written, strict=True)]
+
+
+def _decompressed(item: Blob, done: blob.Written) -> blob.Written:
+    """What a compressed weight loses shows in the numbers that come back, not in its parts.
+
+    That small numbers become 0 is what compression does; that all of them do is a loss.
+    """
+    if not isinstance(item.data, PartData) or item.data.part not in MAIN_PARTS:
+        return done
+    losses = Losses()
+    source = item.data.stored.source.load().astype(np.float64).reshape(-1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        losses.add(source, item.data.stored.load().astype(np.float16).reshape(-1))
+    done = done._replace(overflows=losses.overflowed, largest=losses.largest_overflowed)
+    if losses.share_vanished(source.size) < 1:
+        return done
+    return done._replace(vanished=losses.vanished, largest_vanished=losses.largest_vanished, share_vanished=1.0)
 
 
 def _warnings(blobs: Sequence[Blob], written: Sequence[blob.Written]) -> list[Diagnostic]:
@@ -141,7 +160,7 @@ def _lost(item: Blob, done: blob.Written) -> list[Diagnostic]:
 
     span = item.weight.span if item.weight else item.span
     name = item.weight.name if item.weight else item.name
-    dtype = item.type.dtype.name
+    dtype = "fp16" if isinstance(item.data, PartData) else item.type.dtype.name
     found: list[Diagnostic] = []
     if done.overflows:
         found.append(WeightOverflow(span=span, name=name, count=done.overflows, largest=done.largest, dtype=dtype))

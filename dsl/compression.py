@@ -100,6 +100,11 @@ class StoredData:
 _last: list[Any] = [None, None]
 
 
+def forget() -> None:
+    """Drops the kept parts: a weight is given other numbers."""
+    _last[:] = None, None
+
+
 def part_types(storage: Storage, shape: Shape) -> dict[str, TensorType] | None:
     """The types of the parts, where they do not depend on the numbers (sparse)."""
     channels = () if storage.axis is None else (shape[storage.axis],)
@@ -132,8 +137,12 @@ def scale_shape(storage: Storage, shape: Shape) -> Shape:
 
 
 def compress(array: Array, storage: Storage) -> Compressed:
-    """Compresses numbers. Each comes back within half a step (a scale, or the distance to the nearest palette entry)."""
-    return _COMPRESSORS[storage.kind](array, storage)
+    """Compresses numbers. Each comes back within half a step (a scale, or the distance to the nearest palette entry).
+
+    What fp16 cannot hold becomes infinite; whoever writes the weight says so.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _COMPRESSORS[storage.kind](array, storage)
 
 
 def decompress(compressed: Compressed) -> Array:
@@ -143,7 +152,8 @@ def decompress(compressed: Compressed) -> Array:
         None if part is None else part.array.astype(np.float64 if part.dtype.is_float else np.int32)
         for part in (compressed.parts.get(operand.name) for operand in op.operands)
     ]
-    result: Array = op.reference(*held, **compressed.attributes)
+    with np.errstate(over="ignore", invalid="ignore"):
+        result: Array = op.reference(*held, **compressed.attributes)
     return result
 
 
@@ -233,6 +243,8 @@ def _sparse(array: Array, storage: Storage) -> Compressed:
         array = array.copy()
         array.reshape(-1)[smallest] = 0
     mask = array.astype(np.float16) != 0
+    if not mask.any():
+        mask.reshape(-1)[0] = True  # a tensor of no elements has no place in a program
     parts = {"nonzero_data": Part(FP16, array[mask].astype(np.float16)), "mask": Part(UINT1, mask.astype(np.uint8))}
     return Compressed("constexpr_sparse_to_dense", parts, {})
 
@@ -249,8 +261,12 @@ _COMPRESSORS: dict[str, Callable[[Array, Storage], Compressed]] = {
 
 def errors(data: StoredData) -> dict[str, float]:
     """What compression loses: the largest and mean absolute error, and the largest relative to the largest magnitude."""
-    exact = data.source.load().astype(np.float64).reshape(data.shape)
-    difference = np.abs(data.load() - exact)
+    exact = data.source.load().astype(np.float64).reshape(-1)
+    kept = data.load().reshape(-1)
+    finite = np.isfinite(exact) & np.isfinite(kept)
+    if not finite.any():
+        return {"max_abs": 0.0, "mean_abs": 0.0, "max_rel": 0.0}
+    exact, difference = exact[finite], np.abs(kept - exact)[finite]
     scale = float(np.abs(exact).max())
     largest = float(difference.max())
     return {"max_abs": largest, "mean_abs": float(difference.mean()), "max_rel": largest / scale if scale else 0.0}

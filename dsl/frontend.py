@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from anedsl.compression import StoredData
+from anedsl.compression import StoredData, forget
 from anedsl.data import Data, RandomData, WeightData
 from anedsl.diagnostics import Diagnostic, Failure, Sink, nearest
 from anedsl.elaborate.kernel import elaborate
@@ -123,6 +123,7 @@ def bind_weights(
     With a seed in `random`, weights that have neither data nor initialiser are drawn at random. Otherwise raises `Failure`
     (04xx) where one that is used has none.
     """
+    forget()
     for weight in program.weights:
         weight.data.bound = None
     missing = [w for w in program.weights if w.used and w.data.initial is None]

@@ -180,3 +180,34 @@ def test_mistakes(storage: str, code: str, at: str) -> None:
 def test_only_half_weights_are_compressed() -> None:
     text = "kernel k() { input x: fp32[4]; weight w: fp32[4] stored int8; output y; y = x * w }"
     assert [c for c, _, _ in problems(text) if c != "ANE0205"] == ["ANE0281"]
+
+
+@pytest.mark.parametrize("storage", ["int8(axis = 0)", "uint8", "int4", "palette", "sparse", "blockwise(bits = 8, block = 8)"])
+def test_what_fp16_cannot_hold_is_said(storage: str, tmp_path: Path) -> None:
+    k = kernel(tmp_path, storage)
+    # A few numbers of a weight may stand in the program itself, which holds finite ones only (0431).
+    assert said(k, tmp_path, weights(3) * 1e6) & {"ANE0420", "ANE0431"}
+    assert "ANE0421" in said(k, tmp_path, weights(3) * 1e-10)
+
+
+def said(k: Any, tmp_path: Path, array: Array) -> set[str]:
+    """The codes of what a compile says of a weight."""
+    try:
+        found = k.compile(tmp_path / "build", weights={"W": array}).warnings
+    except anedsl.Failure as failure:
+        found = failure.diagnostics
+    return {diagnostic.code for diagnostic in found}
+
+
+def test_a_sparse_weight_of_zeros_keeps_one_number(tmp_path: Path) -> None:
+    k = kernel(tmp_path, "sparse")
+    made = k.compile(tmp_path / "build", weights={"W": np.zeros((16, 24))})
+    assert [w["name"] for w in made.manifest["weights"] if w["declared"]] == ["W"]
+    assert not k(x=np.ones((1, 24, 1, 8)), weights={"W": np.zeros((16, 24))}).y.any()
+
+
+def test_other_numbers_for_the_same_kernel_are_compressed_anew(tmp_path: Path) -> None:
+    k = kernel(tmp_path, "int8")
+    x = np.ones((1, 24, 1, 8))
+    first, second = (k(x=x, weights={"W": np.full((16, 24), value)}, numerics="fp64").y for value in (1.0, 2.0))
+    np.testing.assert_allclose(second, 2 * first, rtol=1e-2)

@@ -117,6 +117,13 @@ def root(
     pass
 
 
+def _dialect(chosen: Dialect | None, chip: Chip | None, route: Route) -> str:
+    """M1 and M2 refuse the 1.3 spelling on the in-memory route (rule T1b)."""
+    if chosen is not None:
+        return chosen.value
+    return "1.0" if chip in (Chip.m1, Chip.m2) and route is Route.inmemory else "1.3"
+
+
 def compile(
     file: FileArgument,
     kernels: Annotated[
@@ -132,15 +139,22 @@ def compile(
     random: Annotated[
         int | None,
         typer.Option(
-            "--random", metavar="SEED", help="Random numbers for weights without data, to measure a kernel.", show_default=False
+            "--random",
+            metavar="SEED",
+            min=0,
+            help="Random numbers for weights without data, to measure a kernel.",
+            show_default=False,
         ),
     ] = None,
     emit: Annotated[
         str, typer.Option("--emit", metavar="LIST", help="What to write: mil, mlpackage, header, separated by commas.")
     ] = "mil,mlpackage",
     dialect: Annotated[
-        Dialect, typer.Option("--dialect", help="The dialect of the MIL text: 1.0 for iOS 16 (M1, M2), 1.3 for iOS 18.")
-    ] = Dialect.v1_3,
+        Dialect | None,
+        typer.Option(
+            "--dialect", help="The dialect of the MIL text; by default 1.0 for --chip m1 and m2, else 1.3.", show_default=False
+        ),
+    ] = None,
     single_weight_file: Annotated[
         bool, typer.Option("--single-weight-file", help="Write weights/weight.bin instead of one file a weight.")
     ] = False,
@@ -171,7 +185,7 @@ def compile(
     from anedsl.cli.compiling import Request, compile_file
 
     compile_file(
-        Request(file, kernels or [], define or [], out, weights or [], map or [], emit, dialect.value, single_weight_file,
+        Request(file, kernels or [], define or [], out, weights or [], map or [], emit, _dialect(dialect, chip, route), single_weight_file,
                 chip.value if chip else None, route.value, format.value, variants, jobs, random)
     )  # fmt: skip
 
@@ -183,7 +197,12 @@ def check(
         typer.Argument(metavar="[KERNEL]...", help="The kernels to check; all of them by default.", show_default=False),
     ] = None,
     define: Defines = None,
-    dialect: Annotated[Dialect, typer.Option("--dialect", help="The dialect of the MIL text.")] = Dialect.v1_3,
+    dialect: Annotated[
+        Dialect | None,
+        typer.Option(
+            "--dialect", help="The dialect of the MIL text; by default 1.0 for --chip m1 and m2, else 1.3.", show_default=False
+        ),
+    ] = None,
     chip: Chips = None,
     route: Routes = Route.inmemory,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 on a warning as well.")] = False,
@@ -199,7 +218,16 @@ def check(
     """
     from anedsl.cli.checking import check_file
 
-    check_file(file, kernels or [], define or [], dialect.value, chip.value if chip else None, route.value, strict, format.value)
+    check_file(
+        file,
+        kernels or [],
+        define or [],
+        _dialect(dialect, chip, route),
+        chip.value if chip else None,
+        route.value,
+        strict,
+        format.value,
+    )
 
 
 def run(
@@ -221,7 +249,7 @@ def run(
     random: Annotated[
         int | None,
         typer.Option(
-            "--random", metavar="SEED", help="Random arrays for inputs and weights that are not given.", show_default=False
+            "--random", metavar="SEED", min=0, help="Random arrays for inputs and weights that are not given.", show_default=False
         ),
     ] = None,
     out: Annotated[
@@ -279,7 +307,7 @@ def bench(
         typer.Option("-i", metavar="NAME=FILE.npy", help="The array of one input; may be repeated.", show_default=False),
     ] = None,
     random: Annotated[
-        int, typer.Option("--random", metavar="SEED", help="Random arrays for inputs and weights that are not given.")
+        int, typer.Option("--random", metavar="SEED", min=0, help="Random arrays for inputs and weights that are not given.")
     ] = 0,
     weights: Weights = None,
     map: Maps = None,
@@ -420,7 +448,8 @@ def diff(
     weights: Weights = None,
     map: Maps = None,
     random: Annotated[
-        int | None, typer.Option("--random", metavar="SEED", help="Compare the outputs on random inputs too.", show_default=False)
+        int | None,
+        typer.Option("--random", metavar="SEED", min=0, help="Compare the outputs on random inputs too.", show_default=False),
     ] = None,
     dialect: Annotated[
         Dialect | None, typer.Option("--dialect", help="For .ane files: by default the other side's.", show_default=False)

@@ -74,10 +74,6 @@ class Diagnostic(_Record):
     def help_texts(self) -> list[str]:
         return self._texts(self.helps)
 
-    def with_related(self, *labels: Label) -> Diagnostic:
-        self.related = (*self.related, *labels)
-        return self
-
     @property
     def key(self) -> tuple[object, ...]:
         """Two diagnostics with one key are the same for the reader."""

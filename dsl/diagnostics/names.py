@@ -211,7 +211,7 @@ class RangeTooLong(Error):
 
 
 class ProgramTooLarge(Error):
-    """Loops and functions are unrolled; a kernel may have 200,000 ops and run 400,000 compile-time
+    """Loops and functions are unrolled; a kernel may have 200,000 ops and run 150,000 compile-time
     statements, each turn of a loop counted as one and each call as eight."""
 
     code = "ANE0220"
@@ -482,3 +482,26 @@ class StorageLost(Warning):
     name: str
     storage: str
     op: str
+
+
+class NoOutput(Error):
+    """A kernel computes something: it declares at least one output."""
+
+    code = "ANE0283"
+    title = "kernel `{name}` has no output"
+    label = "declares none"
+    helps = ("declare one, `output y`, and define it, `y = ...`",)
+    name: str
+
+
+class ConstantVanishes(Warning):
+    """A number becomes the tensor's element type where they meet; one that is too small becomes 0. An epsilon of 1e-8 does
+    so in fp16, and then protects from nothing."""
+
+    code = "ANE0284"
+    title = "{number} becomes 0 in {dtype}"
+    label = "the smallest positive {dtype} number is {smallest}"
+    helps = ("use a larger number, or scale the tensor first",)
+    number: str
+    dtype: str
+    smallest: str

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from anedsl.data import ArrayData, Data, FillData
-from anedsl.diagnostics import Failure
+from anedsl.diagnostics import Diagnostic, Failure
 from anedsl.elaborate.arithmetic import check_integer
 from anedsl.elaborate.values import ConstTensor, describe, shown
 from anedsl.graph import CONST, Node, Operands, Value, Weight, make_const, make_node
@@ -22,7 +22,8 @@ MAX_NODES = 200_000
 class GraphBuilder:
     """The nodes so far, in order; equal numbers become one const."""
 
-    def __init__(self) -> None:
+    def __init__(self, warn: Callable[[Diagnostic], None]) -> None:
+        self.warn = warn
         self.nodes: list[Node] = []
         self.constant_values: set[Value] = set()
         self._numbers: dict[tuple[DType, str], Value] = {}
@@ -54,10 +55,19 @@ class GraphBuilder:
         found = self._numbers.get(key)
         if found is None:
             check_fits(value, dtype, span)
+            self._check_vanishes(value, dtype, span)
             # A parameter gives the const its name.
             name = span.text if span.end - span.start < 32 and span.text.isidentifier() and not isinstance(value, bool) else ""
             found = self._numbers[key] = self.data(FillData(value, ()), TensorType(dtype, ()), name=name, span=span)
         return found
+
+    def _check_vanishes(self, value: Any, dtype: DType, span: Span) -> None:
+        """A number that is not 0 should not become 0: an epsilon that does protects from nothing."""
+        if dtype.is_float and value and np.asarray(value, np.float64).astype(dtype.numpy) == 0:
+            from anedsl.diagnostics.names import ConstantVanishes
+
+            smallest = f"{float(np.finfo(dtype.numpy).smallest_subnormal):.3g}"
+            self.warn(ConstantVanishes(span=span, number=shown(value), dtype=dtype.name, smallest=smallest))
 
     def _tensor(self, value: ConstTensor, dtype: DType, span: Span) -> Value:
         found = value.placed.get(dtype)
@@ -118,7 +128,7 @@ def check_array_fits(value: ConstTensor, dtype: DType, span: Span) -> None:
     if array.size == 0 or array.dtype.kind == "b":
         return
     with np.errstate(over="ignore"):
-        worst = array.flat[int(np.argmax(np.abs(array)))]
+        worst = array.min() if array.min() < dtype.smallest else array.max()
         fits = (
             np.isfinite(array.astype(dtype.numpy)).all()
             if dtype.is_float

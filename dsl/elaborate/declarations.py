@@ -103,17 +103,21 @@ def declare_inputs(statement: tree.Input, frame: Frame) -> None:
     """`input a, b: type in [low, high]`."""
     declarations = _of(frame, "an input", statement.span)
     type = tensor_type(statement.type, frame)
-    bounds = _range(statement.range, frame) if statement.range is not None else None
+    bounds = _range(statement.range, type.dtype, frame) if statement.range is not None else None
     for name in statement.names:
         value = Value(type, name.text, name.span)
         define(frame.scope, name.text, value, name.span, "input")
         declarations.inputs[name.text] = Port(name.text, value, name.span, bounds)
 
 
-def _range(expression: tree.Expression, frame: Frame) -> tuple[float, float]:
+def _range(expression: tree.Expression, dtype: DType, frame: Frame) -> tuple[float, float]:
+    """What an input promises: two numbers that its element type can hold, in order."""
     value = evaluate(expression, frame)
     span = frame.at(expression.span)
     if isinstance(value, tuple) and len(value) == 2 and is_number(value[0]) and is_number(value[1]) and value[0] <= value[1]:
+        for bound in value:
+            if dtype.kind != "bool":
+                check_fits(bound, dtype, span)
         return arithmetic.finite(value[0], span), arithmetic.finite(value[1], span)
     raise wrong_kind(span, "a range `[low, high]`", value, use="the range of an input")
 
@@ -177,7 +181,7 @@ def _initialiser(expression: tree.Expression, type: TensorType, frame: Frame) ->
     if isinstance(value, Value):
         from anedsl.diagnostics.names import NotCompileTime
 
-        raise Failure(NotCompileTime(span=span, use="an initialiser", advice="use a number or a compile-time tensor"))
+        raise Failure(NotCompileTime(span=span, use="an initialiser", advice="an initialiser cannot use another weight: use a number or a compile-time tensor"))
     raise wrong_kind(span, "`ones`, `zeros`, a number or a compile-time tensor", value, use="the initialiser of a weight")
 
 

@@ -84,7 +84,9 @@ def _arranged(site: Site, value: Any, labels: str, wanted: str) -> Any:
 
 
 def _reshaped(site: Site, value: Any, shape: tuple[int, ...]) -> Any:
-    return value if _shape(value) == shape else site.op(OPS["reshape"], value, shape=shape)
+    if _shape(value) == shape:
+        return value
+    return site.op(OPS["reshape"], value, shape=shape) if shape else site.op(OPS["squeeze"], value)
 
 
 def _product(site: Site, values: tuple[Any, ...], terms: list[str], result: str) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from anedsl.diagnostics import Failure, nearest
 from anedsl.elaborate import arithmetic, builtins, calls, indexing
 from anedsl.elaborate.frame import Frame
-from anedsl.elaborate.values import POISON, ConstTensor, describe, is_integer, is_tensor
+from anedsl.elaborate.values import POISON, ConstTensor, describe, is_integer, is_number, is_tensor
 from anedsl.graph import Value
 from anedsl.ops import OPS
 from anedsl.source import Span
@@ -120,6 +120,10 @@ def _apply(node: tree.Binary, left: Any, left_span: Span, frame: Frame) -> Any:
     right = evaluate(node.right, frame)
     span = frame.at(node.span)
     if isinstance(left, Value) or isinstance(right, Value):
+        if symbol in ("/", "//", "%") and is_number(right) and right == 0:
+            from anedsl.diagnostics.names import InvalidOperation
+
+            raise Failure(InvalidOperation(span=frame.at(node.right.span), problem="division by zero", detail="is 0"))
         arguments = [calls.Argument(None, left, frame.at(left_span)), calls.Argument(None, right, frame.at(node.right.span))]
         return calls.call_op(OPS[OPERATORS[symbol]], arguments, span, frame)
     if symbol in ("and", "or"):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from anedsl.elaborate.declarations import Declarations
     from anedsl.elaborate.modules import LoadedModule
 
-MAX_STATEMENTS = 400_000
+MAX_STATEMENTS = 150_000
 MAX_ERRORS = 20
 MAX_LIST_VALUES = 2_000_000
 """How many values the lists of a kernel may hold together, each counted wherever a list holds it."""
@@ -25,7 +25,7 @@ class Elaboration:
     """One kernel while it is elaborated: its graph, its problems, and what it may still spend."""
 
     def __init__(self, sink: Sink) -> None:
-        self.builder = GraphBuilder()
+        self.builder = GraphBuilder(sink.add)
         self.sink = sink
         self.statements = 0
         self.depth = 0

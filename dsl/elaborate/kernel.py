@@ -13,10 +13,11 @@ from anedsl.elaborate.functions import define
 from anedsl.elaborate.modules import LoadedModule
 from anedsl.elaborate.scope import Scope
 from anedsl.elaborate.statements import execute_block
-from anedsl.elaborate.values import POISON, describe, is_integer, is_number, is_tensor
+from anedsl.elaborate.values import POISON, describe, is_integer, is_number
 from anedsl.graph import Graph
 from anedsl.source import Source, Span
 from anedsl.syntax import tree
+from anedsl.types import DType
 
 
 def elaborate(module: LoadedModule, name: str, parameters: Mapping[str, Any], sink: Sink) -> Graph:
@@ -38,9 +39,9 @@ def elaborate(module: LoadedModule, name: str, parameters: Mapping[str, Any], si
         execute_block(kernel.body, frame)
         outputs = declarations.outputs(declared, frame)
         if not declared.outputs and not sink.errors:
-            from anedsl.diagnostics.names import OutputUndefined
+            from anedsl.diagnostics.names import NoOutput
 
-            sink.add(OutputUndefined(span=kernel.name.span, name="y"))
+            sink.add(NoOutput(span=kernel.name.span, name=name))
         input_packs, output_packs = ([], []) if sink.errors else declarations.packs(declared, outputs)
     except Failure as failure:
         for diagnostic in failure.diagnostics:
@@ -93,17 +94,23 @@ def _parameter(kernel: tree.Kernel, parameter: tree.Parameter, given: Mapping[st
         value = given[name]
         span = parameter.name.span
         if parameter.default is not None:
-            _check_same_kind(name, value, evaluate(parameter.default, frame), span)
+            default = evaluate(parameter.default, frame)
+            default = tuple(default) if isinstance(default, range) else default
+            _check_same_kind(name, value, default, span)
+            if is_integer(default) and isinstance(value, float):
+                value = int(value)
     elif parameter.default is None:
         from anedsl.diagnostics.names import MissingParameter
 
         raise Failure(MissingParameter(span=parameter.name.span, name=name, kernel=kernel.name.text))
     else:
         value, span = evaluate(parameter.default, frame), parameter.default.span
-    if is_tensor(value):
+    if isinstance(value, range):
+        value = tuple(value)
+    if not isinstance(value, (bool, int, float, str, tuple, DType)):
         from anedsl.elaborate.calls import wrong_kind
 
-        raise wrong_kind(span, "a number, boolean or string", value, use="the value of a parameter")
+        raise wrong_kind(span, "a number, boolean, string or list", value, use="the value of a parameter")
     if is_integer(value):
         arithmetic.check_integer(value, span)
     if isinstance(value, float):
@@ -138,6 +145,8 @@ def parse_override(name: str, text: str) -> Any:
         if text.replace("_", "a").replace("-", "a").isalnum() and not text[:1].isdigit():
             return text
         raise
+    if isinstance(value, range):
+        return tuple(value)
     if isinstance(value, (bool, int, float, str, tuple)):
         return value
     return text

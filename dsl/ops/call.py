@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from anedsl.diagnostics import Diagnostic, Failure, Label
-from anedsl.ops.record import REQUIRED, AttributeValue, Op, Types
+from anedsl.ops.record import REQUIRED, AttributeValue, Op
 from anedsl.source import NOWHERE, Span
 from anedsl.types import TensorType
 
@@ -147,10 +147,6 @@ def _check_dtypes(call: Call) -> None:
                     found=dtype.name,
                     expected=expected.name,
                 )
-
-
-def result_types(types: Types) -> tuple[TensorType, ...]:
-    return (types,) if isinstance(types, TensorType) else types
 
 
 def normal_axis(call: Call, at: str, axis: int, type: TensorType) -> int:

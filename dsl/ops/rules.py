@@ -6,16 +6,6 @@ from anedsl.ops.call import Call
 from anedsl.types import BOOL, Shape, TensorType
 
 
-def same_as(operand: str) -> object:
-    """The rule of an op whose result has the type of one operand."""
-
-    def rule(call: Call) -> TensorType:
-        type: TensorType = call.types[operand]
-        return type
-
-    return rule
-
-
 def same_as_x(call: Call) -> TensorType:
     """The result has the type of `x`."""
     type: TensorType = call.types["x"]

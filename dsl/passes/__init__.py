@@ -20,25 +20,25 @@ PIPELINE: tuple[Pass, ...] = (
     canonicalize,
     simplify_movement,
     hoist_reshapes,
-    move_scales,
     eliminate_common_subexpressions,
+    move_scales,
     eliminate_dead_code,
 )
 """What `optimize` repeats."""
 
-MAX_ROUNDS = 4
+MAX_ROUNDS = 8
 """One rewrite may make room for another; so many rounds are enough in practice, and end in any case."""
 
 
 def optimize(graph: Graph, after: Callable[[Pass, Graph], None] | None = None) -> Graph:
-    """Runs the pipeline until the number of nodes no longer falls. `after` is called with every pass and its result."""
+    """Runs the pipeline until the ops no longer change. `after` is called with every pass and its result."""
     for _ in range(MAX_ROUNDS):
-        before = len(graph.nodes)
+        before = [node.op for node in graph.nodes]
         for step in PIPELINE:
             graph = step(graph)
             if after is not None:
                 after(step, graph)
-        if len(graph.nodes) == before:
+        if [node.op for node in graph.nodes] == before:
             break
     return graph
 

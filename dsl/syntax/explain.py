@@ -5,6 +5,7 @@ From lark only the position and the accepted terminals are taken.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
 from lark import Token
@@ -74,7 +75,7 @@ def _token(error: UnexpectedToken, source: Source, lark: Lark) -> tuple[Diagnost
     if not hasattr(lark, "lexer"):
         # Else `lex` would build a lexer for each error, which takes a tenth of a second.
         lark.lexer = lark._build_lexer()
-    brackets = open_brackets(lark.lex(source.text) if at_end else _lexed(lark, source, start), source, start)
+    brackets = open_brackets(_lexed(lark, source.text if at_end else source.text[:start]), source, start)
     related: tuple[Label, ...] = ()
     opens_item = token.type in _ITEMS and bool(brackets)
     if brackets and (at_end or opens_item or source.text[brackets[-1].start] != "{"):
@@ -88,8 +89,12 @@ def _token(error: UnexpectedToken, source: Source, lark: Lark) -> tuple[Diagnost
     return diagnostic, inside or at_end
 
 
-def _lexed(lark: Lark, source: Source, until: int) -> list[Token]:
-    return list(lark.lex(source.text[:until]))
+def _lexed(lark: Lark, text: str) -> list[Token]:
+    """The tokens of a text up to the first character that begins none: an earlier error may stand in it."""
+    tokens: list[Token] = []
+    with suppress(UnexpectedInput):
+        tokens.extend(lark.lex(text))
+    return tokens
 
 
 def _found(token: Token) -> str:
