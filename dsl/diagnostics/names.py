@@ -505,3 +505,15 @@ class ConstantVanishes(Warning):
     number: str
     dtype: str
     smallest: str
+
+
+class KernelsDifferInCase(Error):
+    """Each kernel's artifact is a folder of the kernel's name. On a file system that does not tell upper from lower case, as
+    most Macs have, two such kernels would overwrite each other."""
+
+    code = "ANE0285"
+    title = "kernels `{name}` and `{other}` differ in upper and lower case only"
+    label = "would overwrite the artifact of `{other}` on a Mac"
+    helps = ("choose another name",)
+    name: str
+    other: str

@@ -129,6 +129,22 @@ def _define_all(module: LoadedModule) -> list[Diagnostic]:
         seen[name] = item.name.span
         if isinstance(item, tree.Function):
             module.functions[name] = Function(item, module)
+    return [*problems, *_differ_in_case(module)]
+
+
+def _differ_in_case(module: LoadedModule) -> list[Diagnostic]:
+    """Kernels whose artifacts would be one folder where upper and lower case are one, as on most Macs."""
+    problems: list[Diagnostic] = []
+    seen: dict[str, tree.Identifier] = {}
+    for kernel in module.tree.kernels:
+        earlier = seen.setdefault(kernel.name.text.casefold(), kernel.name)
+        if earlier.text != kernel.name.text:
+            from anedsl.diagnostics.names import KernelsDifferInCase
+
+            related = (Label(earlier.span, "the other one"),)
+            problems.append(
+                KernelsDifferInCase(span=kernel.name.span, related=related, name=kernel.name.text, other=earlier.text)
+            )
     return problems
 
 
