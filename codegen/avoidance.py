@@ -21,10 +21,10 @@ REDUCTIONS = (
 def avoid(graph: Graph, chip: str | None) -> Graph:
     """Applies the rewrites that a chip needs.
 
-        y = reduce_sum(x, axes = [1])    ->    s = reduce_sum(x, axes = [1], keep_dims = true)
-                                               y = squeeze(s, axes = [1])
+    y = reduce_sum(x, axes = [1])    ->    s = reduce_sum(x, axes = [1], keep_dims = true)
+                                           y = squeeze(s, axes = [1])
     """
-    rewrites: dict[str, tuple[Rewrite, ...]] = {name: (keep_reduced_axes,) for name in REDUCTIONS}
+    rewrites: dict[str, tuple[Rewrite, ...]] = dict.fromkeys(REDUCTIONS, (keep_reduced_axes,))
     if chip in NEW_CHIPS:
         rewrites |= {"softplus": (small_softplus,), "mul": (wide_factor,)}
     if not any(node.op.name in rewrites for node in graph.nodes):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from anedsl.types import TensorType
 
 if TYPE_CHECKING:
     from anedsl.codegen.artifact import Artifact
+    from anedsl.weights import Source
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -29,9 +30,9 @@ def load(path: str | Path, kernel: str | None = None, **parameters: Any) -> Kern
     module = frontend.load_file(Path(path))
     names = frontend.choose(module, [kernel] if kernel else [])
     if len(names) > 1:
-        from anedsl.diagnostics.names import UnknownKernel
+        from anedsl.diagnostics.running import SeveralKernels
 
-        raise Failure(UnknownKernel(path=str(path), name="", known=", ".join(f"`{name}`" for name in names)))
+        raise Failure(SeveralKernels(path=str(path), known=", ".join(f"`{name}`" for name in names)))
     sink = Sink()
     return Kernel(frontend.build(module, names[0], parameters, sink), sink.diagnostics)
 
@@ -43,7 +44,11 @@ class Outputs(dict[str, Array]):
         try:
             return self[name]
         except KeyError:
-            raise AttributeError(name) from None
+            known = ", ".join(f"`{known}`" for known in self)
+            raise AttributeError(f"there is no output `{name}`: the outputs are {known}") from None
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self]
 
 
 class Kernel:
@@ -85,20 +90,38 @@ class Kernel:
     def weights(self) -> dict[str, TensorType]:
         return {weight.data.name: weight.data.type for weight in self._program.weights}
 
-    def __call__(self, *, weights: Any = None, numerics: str = "fp16", **inputs: Any) -> Outputs:
+    def __call__(
+        self,
+        *,
+        weights: Any = None,
+        map: Mapping[str, str] | None = None,
+        random: int | None = None,
+        numerics: str = "fp16",
+        **inputs: Any,
+    ) -> Outputs:
         """Runs the kernel on the reference executor; see `run`."""
-        return self.run(inputs, weights=weights, numerics=numerics)
+        return self.run(inputs, weights=weights, map=map, random=random, numerics=numerics)
 
-    def run(self, inputs: Mapping[str, Any], *, weights: Any = None, numerics: str = "fp16") -> Outputs:
+    def run(
+        self,
+        inputs: Mapping[str, Any],
+        *,
+        weights: Any = None,
+        map: Mapping[str, str] | None = None,
+        random: int | None = None,
+        numerics: str = "fp16",
+    ) -> Outputs:
         """The outputs for arrays of the declared shapes.
 
-        `weights` is a mapping from names to arrays, or the path of a `.npz`, `.safetensors` or folder of `.npy`. Outputs are
-        float16 in numerics fp16 (float32 where the output is fp32), float32 in fp32, float64 in fp64.
+        `weights` is a mapping from names to arrays, or the path of a `.npz`, `.safetensors` or folder of `.npy`; `map` gives
+        the keys of weights that have other names there, as `--map` does. With the seed `random`, weights that have no data
+        and no initialiser are drawn. Outputs are float16 in numerics fp16 (float32 where the output is fp32), float32 in
+        fp32, float64 in fp64.
         """
         from anedsl.running import run
 
-        self._bind(weights, {})
         sink = Sink()
+        self._bind(weights, map, random, sink)
         outputs = run(self.graph, inputs, numerics, sink)
         self.diagnostics = sink.diagnostics
         return Outputs(outputs)
@@ -109,30 +132,54 @@ class Kernel:
         *,
         weights: Any = None,
         map: Mapping[str, str] | None = None,
+        random: int | None = None,
         dialect: str = "1.3",
         route: str = "inmemory",
         chip: str | None = None,
-        emit: tuple[str, ...] = ("mil", "mlpackage"),
+        emit: str | Iterable[str] = ("mil", "mlpackage"),
         single_weight_file: bool = False,
     ) -> Artifact:
-        """Writes the artifact to `OUT/NAME/` and returns it, with its path, manifest and warnings."""
-        from anedsl.codegen.artifact import Options, write
+        """Writes the artifact to `OUT/NAME/` and returns it, with its path, manifest and warnings.
 
-        self._bind(weights, map or {})
-        options = Options(dialect=dialect, route=route, chip=chip, emit=frozenset(emit), single_weight_file=single_weight_file)
+        `emit` holds one or more of mil, mlpackage and header, also as one text with commas. Raises ANE0512 for an option
+        that is not one of those there are.
+        """
+        from anedsl.choices import checked_options
+        from anedsl.codegen.artifact import write
+
+        options = checked_options(dialect, route, chip, emit, single_weight_file)
+        sink = Sink()
+        self._bind(weights, map, random, sink)
         artifact = write(self.graph, self._program.sha256, options, Path(out))
-        self.diagnostics = list(artifact.warnings)
+        self.diagnostics = [*sink.diagnostics, *artifact.warnings]
         return artifact
 
-    def _bind(self, weights: Any, mapping: Mapping[str, str]) -> None:
-        if weights is None:
-            frontend.bind_weights(self._program, (), mapping)
-            return
-        if isinstance(weights, (str, Path)):
-            from anedsl.weights import open_source
+    def _bind(self, weights: Any, mapping: Mapping[str, str] | None, random: int | None, sink: Sink) -> None:
+        """Gives the weights their data; ANE0428 and ANE0429 go to `sink`."""
+        from anedsl.choices import check_seed
 
-            frontend.bind_weights(self._program, [open_source(Path(weights))], mapping)
+        check_seed(random)
+        if weights is None or (isinstance(weights, Mapping) and not weights):
+            frontend.bind_weights(self._program, (), mapping or {}, random)
             return
-        from anedsl.weights.arrays import ArraySource
+        from anedsl.weights.unused import unused, watched
 
-        frontend.bind_weights(self._program, [ArraySource(weights)], mapping)
+        sources = watched([_source(weights)])
+        frontend.bind_weights(self._program, sources, mapping or {}, random)
+        for remark in unused(sources, [weight.data for weight in self._program.weights if weight.used]):
+            sink.add(remark)
+
+
+def _source(weights: Any) -> Source:
+    if isinstance(weights, (str, Path)):
+        from anedsl.weights import open_source
+
+        return open_source(Path(weights))
+    if not isinstance(weights, Mapping):
+        from anedsl.diagnostics.running import InvalidOption
+
+        known = "a mapping from names to arrays, or the path of a file or folder"
+        raise Failure(InvalidOption(option="weights", found=f"of type `{type(weights).__name__}`", known=known))
+    from anedsl.weights.arrays import ArraySource
+
+    return ArraySource(weights)

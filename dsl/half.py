@@ -69,15 +69,18 @@ def to_half_exactly(array: Array) -> Array:
     return result.reshape(array.shape)
 
 
-def round_to_half(array: Array) -> Array:
-    """A float32 array with every element rounded to the nearest float16 (ties to even), as float32."""
+def round_to_half(array: Array, *, in_place: bool = False) -> Array:
+    """A float32 array with every element rounded to the nearest float16 (ties to even), as float32.
+
+    `in_place` gives the array's own memory back, where it can be used.
+    """
     array = np.ascontiguousarray(array)
     with np.errstate(over="ignore", invalid="ignore"):
         if array.size < 256:
             return array.astype(np.float16).astype(np.float32)
-        result = np.empty(array.shape, np.float32)
+        result = array if in_place and array.flags.writeable else np.empty(array.shape, np.float32)
         given, made = array.reshape(-1), result.reshape(-1)
-        scratch = np.empty(min(given.size, BLOCK), np.uint32)
+        scratch = np.empty((2, min(given.size, BLOCK)), np.uint32)
         for start in range(0, given.size, BLOCK):
             _round_block(given[start : start + BLOCK], made[start : start + BLOCK], scratch)
     return result
@@ -86,16 +89,18 @@ def round_to_half(array: Array) -> Array:
 def _round_block(given: Array, made: Array, scratch: Array) -> None:
     """Adds 1.5 * 2^13 times a number's power of two and takes it away again: what lies below float16's last place is lost,
     correctly rounded. Below 2^-14 the last place stays the same, as it does for subnormal numbers."""
-    bits, work = given.view(np.uint32), scratch[: given.size]
+    bits, work, sign = given.view(np.uint32), scratch[0, : given.size], scratch[1, : given.size]
+    np.bitwise_and(bits, _SIGN, out=sign)
     np.bitwise_and(bits, _EXPONENT, out=work)
-    largest = work.max()
+    large = None
+    if work.max() >= _LARGE:
+        where = np.flatnonzero(~(np.abs(given) < _LARGEST_HALF))
+        large = where, given[where].astype(np.float16)
     np.maximum(work, _NORMAL, out=work)
     np.add(work, _ABOVE, out=work)
     np.add(given, work.view(np.float32), out=made)
     np.subtract(made, work.view(np.float32), out=made)
     # A negative number that is rounded to zero keeps its sign.
-    np.bitwise_and(bits, _SIGN, out=work)
-    np.bitwise_or(made.view(np.uint32), work, out=made.view(np.uint32))
-    if largest >= _LARGE:
-        where = np.flatnonzero(~(np.abs(given) < _LARGEST_HALF))
-        made[where] = given[where].astype(np.float16)
+    np.bitwise_or(made.view(np.uint32), sign, out=made.view(np.uint32))
+    if large is not None:
+        made[large[0]] = large[1]

@@ -16,12 +16,18 @@ from anedsl.reference.numerics import NAMES
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def run(graph: Graph, inputs: Mapping[str, Any], numerics: str, sink: Sink) -> dict[str, Array]:
-    """The outputs by name. Raises `Failure` (0501 to 0504, 0507); warnings (0505, 0506) go to `sink`."""
+def run(
+    graph: Graph, inputs: Mapping[str, Any], numerics: str, sink: Sink, exact: Mapping[str, Array] | None = None
+) -> dict[str, Array]:
+    """The outputs by name. Raises `Failure` (0501 to 0504, 0507); warnings (0505, 0506, 0510, 0511) go to `sink`.
+
+    With `exact`, the outputs in fp64, two more runs look for the op that overflows (0510) where one in fp16 is far from them.
+    """
     if numerics not in NAMES:
         known = " or ".join(f"`{name}`" for name in NAMES)
         raise Failure(problems.UnknownNumerics(name=numerics, known=known))
     arrays = check_inputs(graph, inputs, numerics, sink)
+    graph = emitted(graph)
     culprit: list[str] = []
 
     def watch(node: Node, results: tuple[Array, ...]) -> None:
@@ -36,7 +42,20 @@ def run(graph: Graph, inputs: Mapping[str, Any], numerics: str, sink: Sink) -> d
     for port in broken:
         count = int((~np.isfinite(outputs[port.name])).sum())
         sink.add(problems.NotFinite(span=port.value.span, name=port.name, count=count, op=culprit[0] if culprit else None))
+    # An input that is infinite already has been reported: the ops that read it are not to blame.
+    blameless = any(isinstance(diagnostic, problems.InputOverflow) for diagnostic in sink.diagnostics)
+    if exact is not None and numerics == "fp16" and not blameless:
+        from anedsl.overflow import warn_overflow
+
+        warn_overflow(graph, arrays, outputs, exact, sink)
     return outputs
+
+
+def emitted(graph: Graph) -> Graph:
+    """The ops that the program has on the in-memory route: results are rounded where the program rounds them."""
+    from anedsl.codegen.legalize import legalize
+
+    return legalize(graph, "1.3", "inmemory")
 
 
 def _is_finite(array: Array) -> bool:
@@ -94,7 +113,33 @@ def _checked(port: Port, given: Any, numerics: str, sink: Sink) -> Array:
             count = int((np.isfinite(array) & ~np.isfinite(array.astype(type.dtype.numpy))).sum())
         if count:
             sink.add(problems.InputOverflow(span=port.span, name=port.name, count=count, dtype=type.dtype.name))
+    if port.range is not None:
+        _check_range(port, port.range, array, sink)
     return array
+
+
+def _check_range(port: Port, bounds: tuple[float, float], array: Array, sink: Sink) -> None:
+    """ANE0511 where values are outside the promised range, with the bounds as the input's element type has them."""
+    low, high = bounds
+    # A bound such as 0.1 is no number of fp16: the one beside it is not outside.
+    held = np.asarray(bounds, np.float64).astype(port.value.type.dtype.numpy).astype(np.float64)
+    lowest, highest = min(low, held[0]), max(high, held[1])
+    outside = array[~((array >= lowest) & (array <= highest))].astype(np.float64)
+    if not outside.size:
+        return
+    beyond = np.maximum(lowest - outside, outside - highest)
+    worst = outside[np.argmax(np.where(np.isnan(beyond), np.inf, beyond))]
+    sink.add(
+        problems.OutOfRange(
+            span=port.span,
+            name=port.name,
+            count=f"{outside.size} value{'' if outside.size == 1 else 's'}",
+            are="is" if outside.size == 1 else "are",
+            low=f"{low:g}",
+            high=f"{high:g}",
+            worst=f"{worst:g}",
+        )
+    )
 
 
 def random_inputs(graph: Graph, seed: int) -> dict[str, Array]:

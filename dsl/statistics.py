@@ -32,7 +32,8 @@ def errors(array: Array, exact: Array) -> dict[str, float | None]:
 
     - max_abs, mean_abs: absolute, in the unit of the values;
     - max_rel, mean_rel: absolute over the largest magnitude of `exact`;
-    - max_ulp, mean_ulp: in units in the last place of the array's own type at the exact value.
+    - max_ulp, mean_ulp: absolute in units in the last place of the array's own type at the largest magnitude of `exact`;
+      at each exact value itself they would tell of elements near zero only.
     """
     got, want = np.atleast_1d(array.astype(np.float64)), np.atleast_1d(exact.astype(np.float64))
     both = np.isfinite(got) & np.isfinite(want)
@@ -45,11 +46,16 @@ def errors(array: Array, exact: Array) -> dict[str, float | None]:
         absolute = found[f"{name}_abs"]
         assert absolute is not None
         found[f"{name}_rel"] = absolute / scale if scale else (0.0 if absolute == 0 else math.inf)
-    if array.dtype.kind == "f":
-        ulp = np.spacing(np.abs(want[both]).astype(array.dtype)).astype(np.float64)
-        with np.errstate(invalid="ignore"):
-            units = difference / ulp
-        found["max_ulp"], found["mean_ulp"] = float(np.nanmax(units)), float(np.nanmean(units))
-    else:
-        found["max_ulp"] = found["mean_ulp"] = None
+    ulp = _ulp(scale, array.dtype) if array.dtype.kind == "f" else None
+    for name in ("max", "mean"):
+        absolute = found[f"{name}_abs"]
+        assert absolute is not None
+        found[f"{name}_ulp"] = None if ulp is None else absolute / ulp
     return found
+
+
+def _ulp(value: float, dtype: np.dtype[Any]) -> float:
+    """The distance from a magnitude to the next number of a float type, at its largest number for what is beyond it."""
+    # The largest number itself has no next one.
+    below = np.nextafter(np.finfo(dtype).max, dtype.type(0))
+    return float(np.spacing(dtype.type(min(value, float(below)))))

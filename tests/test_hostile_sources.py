@@ -9,8 +9,8 @@ import pytest
 
 from tests.errors.command import Result, anedsl
 
-SECONDS = 5
-"""Most take a hundredth of a second; the limit is generous because machines that run tests are busy."""
+SECONDS = 2
+"""Of the processor, which other programs on a busy machine do not use up; most take a hundredth of a second."""
 N = 5000
 
 
@@ -111,9 +111,9 @@ WITHOUT_PLACE = {"an empty file"}
 
 
 def quickly(*args: str, folder: Path) -> Result:
-    begin = time.perf_counter()
+    begin = time.process_time()
     result = anedsl(*args, folder=folder)
-    assert time.perf_counter() - begin < SECONDS
+    assert time.process_time() - begin < SECONDS
     assert "Traceback" not in result.err
     assert "internal error" not in result.err
     return result

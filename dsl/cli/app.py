@@ -177,9 +177,9 @@ def compile(
     \b
     Examples:
       anedsl compile examples/rmsnorm_bwd.ane
-      anedsl compile layer.ane ffn -D DIM=1024 -D SEQ=512 -o out --weights model.safetensors --map w1=model.up.weight
+      anedsl compile examples/ffn_fwd.ane -D SEQ=512 -o out --weights model.safetensors --map 'w*=model.mlp.*.weight'
       anedsl compile layer.ane --weights checkpoint/ --map 'w*=model.layers.3.mlp.*.weight'
-      anedsl compile layer.ane --dialect 1.0 --emit mil,header
+      anedsl compile examples/rmsnorm.ane --dialect 1.0 --emit mil,header
       anedsl compile layer.ane -D SEQ=64,128,256 -D DIM=512,768 -j 4
     """
     from anedsl.cli.compiling import Request, compile_file
@@ -212,9 +212,9 @@ def check(
 
     \b
     Examples:
-      anedsl check layer.ane
-      anedsl check layer.ane --chip m1 --strict
-      anedsl check layer.ane --route coreml --format json
+      anedsl check examples/rmsnorm.ane
+      anedsl check examples/rmsnorm.ane --chip m1 --strict
+      anedsl check examples/rmsnorm.ane --route coreml --format json
     """
     from anedsl.cli.checking import check_file
 
@@ -277,9 +277,9 @@ def run(
     Examples:
       anedsl run examples/rmsnorm_bwd.ane --random 0
       anedsl run examples/rmsnorm_bwd.ane -i dy=dy.npy -i x=x.npy --weights w.npz -o out.npz
-      anedsl run layer.ane ffn --inputs in.npz --numerics fp64 -o exact.npz
+      anedsl run examples/ffn_fwd.ane --inputs in.npz --weights w.npz --numerics fp64 -o exact.npz
       anedsl run build/rmsnorm_bwd --random 0
-      anedsl run layer.ane ffn --random 0 --backend coreml --placement
+      anedsl run examples/ffn_fwd.ane --random 0 --backend coreml --placement
     """
     from anedsl.cli.running import RunRequest, run_file
 
@@ -393,7 +393,10 @@ def ops(
 
 def explain(
     code: Annotated[
-        str | None, typer.Argument(metavar="[CODE]", help="A code such as ANE0203; all of them by default.", show_default=False)
+        str | None,
+        typer.Argument(
+            metavar="[CODE]", help="A code such as ANE0203, or a rule such as O14; all codes by default.", show_default=False
+        ),
     ] = None,
     format: Formats = Format.text,
 ) -> None:

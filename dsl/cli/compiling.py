@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 
 from anedsl import frontend
+from anedsl.choices import EMITTED
 from anedsl.cli import common, output
 from anedsl.diagnostics import Diagnostic, Failure, Sink
 from anedsl.elaborate.modules import LoadedModule
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from anedsl.codegen.artifact import Artifact
     from anedsl.codegen.options import Options
     from anedsl.weights import Declared, Source
-
-EMITTED = ("mil", "mlpackage", "header")
 
 
 class Request(NamedTuple):
@@ -59,41 +58,75 @@ def compile_file(request: Request) -> None:
         if plan is not None:
             compile_variants(request, plan)
             return
-    given = common.parameters(request.define)
-    sources = common.open_weights(request.weights)
-    programs: list[frontend.Program] = []
-    warnings: list[Diagnostic] = []
-    errors: list[Diagnostic] = []
-    for name in chosen:
-        try:
-            program, said = build(request, module, name, common.for_kernel(module, name, chosen, given), sources, mapping)
-        except Failure as failure:
-            errors.extend(failure.diagnostics)
-        else:
-            programs.append(program)
-            warnings.extend(said)
-    if errors:
-        raise Failure(*warnings, *errors)
-    known = {name for program in programs for name in own_mapping(mapping, program)}
-    check_mapping(mapping, known, frontend.weight_declarations(programs[-1].weights) if mapping else [])
+    from anedsl.weights.unused import unused, watched
+
+    sources = watched(common.open_weights(request.weights))
+    programs, warnings = _build_all(request, module, chosen, sources, mapping)
+    warnings.extend(unused(sources, [weight.data for program in programs for weight in program.weights if weight.used]))
     artifacts = _write(request, programs, warnings)
     _report(request, artifacts, warnings)
 
 
+def _build_all(
+    request: Request, module: LoadedModule, chosen: Sequence[str], sources: Sequence[Source], mapping: dict[str, str]
+) -> tuple[list[frontend.Program], list[Diagnostic]]:
+    """The chosen kernels with their weights, and the warnings about them. Raises `Failure` with all that is wrong."""
+    given = common.parameters(request.define)
+    built: list[tuple[frontend.Program, Sink]] = []
+    warnings: list[Diagnostic] = []
+    errors = Sink()
+    for name in chosen:
+        sink = Sink()
+        try:
+            built.append((_elaborated(module, name, common.for_kernel(module, name, chosen, given), sink), sink))
+        except Failure as failure:
+            _add(errors, failure)
+    # Only all kernels together tell which names `--map` may have, and a misspelt one is why data is missing.
+    if mapping and not errors.diagnostics:
+        for problem in _unknown_in_mapping(mapping, [program for program, _ in built]):
+            errors.add(problem)
+    for program, sink in built:
+        try:
+            _finish(request, program, sources, mapping, sink)
+            warnings.extend(sink.diagnostics)
+        except Failure as failure:
+            _add(errors, failure)
+    if errors.diagnostics:
+        raise Failure(*warnings, *errors.diagnostics)
+    return [program for program, _ in built], warnings
+
+
+def _add(errors: Sink, failure: Failure) -> None:
+    for diagnostic in failure.diagnostics:
+        errors.add(diagnostic)
+
+
 def build(
-    request: Request, module: LoadedModule, name: str, given: dict[str, Any], sources: list[Source], mapping: dict[str, str]
+    request: Request, module: LoadedModule, name: str, given: dict[str, Any], sources: Sequence[Source], mapping: dict[str, str]
 ) -> tuple[frontend.Program, list[Diagnostic]]:
     """One kernel with its weights, and the warnings about it. Raises `Failure` with all that is wrong, warnings first."""
     sink = Sink()
+    program = _elaborated(module, name, given, sink)
+    _finish(request, program, sources, mapping, sink)
+    return program, sink.diagnostics
+
+
+def _elaborated(module: LoadedModule, name: str, given: dict[str, Any], sink: Sink) -> frontend.Program:
     try:
-        program = frontend.build(module, name, given, sink)
+        return frontend.build(module, name, given, sink)
+    except Failure as failure:
+        raise Failure(*_with_warnings(failure, sink)) from None
+
+
+def _finish(request: Request, program: frontend.Program, sources: Sequence[Source], mapping: dict[str, str], sink: Sink) -> None:
+    """Binds the weights of a kernel and applies the ANE's rules to it."""
+    try:
         frontend.bind_weights(program, sources, own_mapping(mapping, program), request.random)
         for diagnostic in common.rule_diagnostics(program.graph, request.chip, request.route):
             sink.add(diagnostic)
         sink.raise_errors()
     except Failure as failure:
         raise Failure(*_with_warnings(failure, sink)) from None
-    return program, sink.diagnostics
 
 
 def options(request: Request) -> Options:
@@ -137,16 +170,28 @@ def own_mapping(mapping: dict[str, str], program: frontend.Program) -> dict[str,
     return {name: key for name, key in mapping.items() if speaks_of(name, names)}
 
 
-def check_mapping(mapping: dict[str, str], known: Collection[str], declared: Sequence[Declared]) -> None:
-    """Raises ANE0404 or ANE0426 for names in `--map` that no kernel knows; `declared` are weights to suggest."""
-    unknown = {name: key for name, key in mapping.items() if name not in known}
-    if unknown:
-        from anedsl.weights.search import Search
+def _unknown_in_mapping(mapping: dict[str, str], programs: Sequence[frontend.Program]) -> list[Diagnostic]:
+    """What is wrong with names in `--map` that none of these kernels knows."""
+    known = {name for program in programs for name in own_mapping(mapping, program)}
+    declared = {weight.data.name: weight for program in programs for weight in program.weights}
+    return _mapping_problems(mapping, known, frontend.weight_declarations(declared.values()))
 
-        search = Search(declared, [], unknown)
-        problems = [*search.unknown_names(), *search.unused_patterns()]
-        if problems:
-            raise Failure(*problems)
+
+def check_mapping(mapping: dict[str, str], known: Collection[str], declared: Sequence[Declared]) -> None:
+    """Raises ANE0404, ANE0425 or ANE0426 for names in `--map` that no kernel knows; `declared` are weights to suggest."""
+    problems = _mapping_problems(mapping, known, declared)
+    if problems:
+        raise Failure(*problems)
+
+
+def _mapping_problems(mapping: dict[str, str], known: Collection[str], declared: Sequence[Declared]) -> list[Diagnostic]:
+    unknown = {name: key for name, key in mapping.items() if name not in known}
+    if not unknown:
+        return []
+    from anedsl.weights.search import Search
+
+    search = Search(declared, [], unknown)
+    return [*search.unknown_names(), *search.unused_patterns()]
 
 
 def progress(number: int, total: int, name: str) -> None:
@@ -213,9 +258,15 @@ def show_artifacts(artifacts: Sequence[Artifact]) -> None:
 def _summary(manifest: dict[str, Any]) -> str:
     weights = manifest["bytes"]["weights"]
     parts = [
-        f"{manifest['ops']['total']} ops",
+        _counted(manifest["ops"]["total"], "op"),
         f"{output.quantity(manifest['flops'])}FLOP".replace("FLOP", " FLOPs" if manifest["flops"] < 1e3 else "FLOPs"),
     ]
     if manifest["weights"]:
-        parts.append(f"{len(manifest['weights'])} weights ({output.quantity(weights)}{'B' if weights >= 1e3 else ' B'})")
+        parts.append(
+            f"{_counted(len(manifest['weights']), 'weight')} ({output.quantity(weights)}{'B' if weights >= 1e3 else ' B'})"
+        )
     return ", ".join(parts)
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"

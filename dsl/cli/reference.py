@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import textwrap
 from typing import Any
@@ -15,6 +16,16 @@ from anedsl.elaborate.calls import literal, signature
 from anedsl.elaborate.values import Builtin
 from anedsl.ops import OPS
 from anedsl.ops.record import REQUIRED, Attribute, Op
+
+_SENTENCE_END = re.compile(r"(?<!\.)\.(?= [A-Z]|$)")
+_VERDICTS = {
+    "works": "works",
+    "refused": "refused",
+    "disputed": "disputed: public sources contradict each other",
+    "unknown": "not known: no public source has tried it",
+}
+"""What `anedsl.rules.support` says of an op on a route, for readers."""
+_ROUTES = {"inmemory": "in memory", "coreml": "Core ML"}
 
 
 def show_ops(name: str | None, style: str) -> None:
@@ -49,7 +60,10 @@ def _show_all(style: str) -> None:
 
 
 def _first_sentence(text: str) -> str:
-    return " ".join(text.split()).partition(". ")[0].rstrip(".") + "."
+    """Up to a full stop before a capital letter: the dots of `1, 2, ... n` end nothing."""
+    flat = " ".join(text.split())
+    end = _SENTENCE_END.search(flat)
+    return flat[: end.end()] if end else f"{flat}."
 
 
 def _text(item: Op | Builtin) -> str:
@@ -97,10 +111,15 @@ def _support(name: str) -> list[str]:
     from anedsl.rules import support
 
     found = support(name)
-    return ["on the ANE: " + ", ".join(f"{key} {value}" for key, value in found.items() if value)] if found else []
+    rows = [[f"    {words}", _VERDICTS[found["verdict"][route]]] for route, words in _ROUTES.items()]
+    chips = ", ".join(f"{chip} {word}" for chip, word in found["chips"].items() if word)
+    rows += [[f"    {label}", text] for label, text in (("chips", chips), ("instead", found["instead"])) if text]
+    return ["", "on the ANE", output.table(rows).rstrip("\n")]
 
 
 def _as_json(item: Op | Builtin) -> dict[str, Any]:
+    from anedsl.rules import support
+
     if isinstance(item, Builtin):
         return {"name": item.name, "signature": signature(item), "doc": item.doc, "kind": "short name"}
     return {
@@ -127,4 +146,5 @@ def _as_json(item: Op | Builtin) -> dict[str, Any]:
             {"name": a.name, "kind": a.kind, "default": _default(a), "choices": list(a.choices), "since": a.since, "doc": a.doc}
             for a in item.attributes
         ],
+        "support": support(item.name),
     }

@@ -53,8 +53,8 @@ def run_file(request: RunRequest) -> None:
     sink = Sink()
     program = load_program(request, sink)
     inputs = read_inputs(request, files, program.graph)
-    outputs = run(program.graph, inputs, request.numerics, sink)
-    exact = run(program.graph, inputs, "fp64", Sink()) if request.numerics != "fp64" else None
+    exact = run(program.graph, inputs, "fp64", Sink()) if request.numerics in ("fp16", "fp32") else None
+    outputs = run(program.graph, inputs, request.numerics, sink, exact)
     if request.out is not None:
         save(request.out, outputs)
     _report(request, outputs, exact, sink.diagnostics)
@@ -64,6 +64,8 @@ def load_program(request: RunRequest, sink: Sink) -> frontend.Program:
     """The one kernel of the target, with its weights."""
     if artifacts.is_compiled(request.target):
         return artifacts.program(request)
+    from anedsl.weights.unused import unused, watched
+
     given = common.parameters(request.define)
     mapping = common.pairs("--map", request.map)
     module = frontend.load_file(request.target)
@@ -71,7 +73,10 @@ def load_program(request: RunRequest, sink: Sink) -> frontend.Program:
     if len(chosen) > 1:
         raise typer.BadParameter(f"{request.target} has several kernels: name one of {', '.join(chosen)}", param_hint="KERNEL")
     program = frontend.build(module, chosen[0], given, sink)
-    frontend.bind_weights(program, common.open_weights(request.weights), mapping, request.random)
+    sources = watched(common.open_weights(request.weights))
+    frontend.bind_weights(program, sources, mapping, request.random)
+    for remark in unused(sources, [weight.data for weight in program.weights if weight.used]):
+        sink.add(remark)
     return program
 
 
@@ -125,7 +130,7 @@ def _report(
     output.show(diagnostics)
     heading = ["output", "type", "min", "max", "mean", "std"]
     if exact is not None:
-        heading += ["max error", "mean error", "relative", "ulp"]
+        heading += ["max error", "mean error", "relative", "ulp of max"]
     lines = [heading]
     for name, row in rows.items():
         cells = [name, f"{row['dtype']}{row['shape']}", *(_number(row[key]) for key in ("min", "max", "mean", "std"))]
@@ -135,7 +140,7 @@ def _report(
         lines.append(cells)
     sys.stdout.write(output.table(lines, frozenset(range(2, len(heading)))))
     if exact is not None:
-        sys.stdout.write("errors are against fp64; relative to the largest output, ulp of the output's type\n")
+        sys.stdout.write("errors are against fp64; relative to the largest output, and in ulp of the output's type there\n")
     if request.out is not None:
         sys.stdout.write(f"saved to {request.out if request.out.suffix == '.npz' else f'{request.out}.npz'}\n")
 

@@ -111,6 +111,66 @@ class CannotSave(Error):
     reason: str
 
 
+class Overflow(Warning):
+    """Numbers of fp16 end at 65504, and what is above becomes infinite: rule N1. The squares of numbers above 256 are.
+
+    It is said where an output is far from the one that fp64 gives, of the first op that has infinite values or values that
+    are not a number in fp16 where fp64 has finite ones. The output itself may look harmless: `1 / inf` is 0.
+    """
+
+    code = "ANE0510"
+    title = "`{op}`{place} {what} {count}"
+    label = "the first result that is finite in fp64 and not in fp16"
+    notes = ("the largest number of fp16 is 65504 (rule N1); output `{name}` {effect}",)
+    helps = ("scale the operands down before it and the result up after it, take a `mean` for a sum, or use `std.norms`",)
+    op: str
+    place: str
+    what: str
+    count: str
+    name: str
+    effect: str
+
+
+class OutOfRange(Warning):
+    """`in [low, high]` after an input promises its range, and what is known of overflow rests on it.
+
+    The kernel runs on any values all the same.
+    """
+
+    code = "ANE0511"
+    title = "{count} of input `{name}` {are} not in [{low}, {high}]"
+    label = "its range is promised here; the farthest value is {worst}"
+    helps = ("give it other data, or declare the range that it has",)
+    name: str
+    count: str
+    are: str
+    low: str
+    high: str
+    worst: str
+
+
+class InvalidOption(Error):
+    """Options of the Python interface have the same values as those of the command line."""
+
+    code = "ANE0512"
+    title = "invalid {option} {found}"
+    helps = ("did you mean `{nearest}`?", "choose {known}")
+    option: str
+    found: str
+    known: str
+    nearest: str | None = None
+
+
+class SeveralKernels(Error):
+    """Where a file has several kernels, the one that is meant is named: `anedsl.load("f.ane", "NAME")`."""
+
+    code = "ANE0513"
+    title = "`{path}` has several kernels"
+    helps = ("name one of {known}",)
+    path: str
+    known: str
+
+
 class NoCoreML(Error):
     """Core ML runs on a Mac only, and is called by coremltools, whose wheel for macOS has a native library for it.
 

@@ -27,6 +27,7 @@ class MissingWeight(WeightError):
 
     code = "ANE0401"
     title = "weight `{name}` has no data and no initialiser"
+    several = "weights `{name}`, {others} have no data and no initialiser"
     label = "declared here as `{type}`"
     notes = ("{more}", "{searched}", "{available}")
     helps = (
@@ -38,6 +39,11 @@ class MissingWeight(WeightError):
     available: str | None = None
     nearest: str | None = None
     mapping: str | None = None
+    others: str | None = None
+
+    @property
+    def headline(self) -> str:
+        return self._filled(self.several) or super().headline
 
 
 class WrongWeightShape(WeightError):
@@ -406,3 +412,40 @@ class AmbiguousPattern(WeightError):
     first: str
     second: str
     example: str
+
+
+class UnusedFile(Warning):
+    """A file of weights was given, and no weight of a kernel is read from it.
+
+    Weights that have an initialiser need no data, so that a file whose keys have other names than the weights is passed
+    over: the kernel then has the numbers of the initialisers, and none of the file. `--map NAME=KEY` leads to a key.
+    """
+
+    code = "ANE0428"
+    title = "no array of `{file}` is used"
+    notes = ("{available}", "{state}")
+    helps = ("the key `{nearest}` is similar; to use it: `--map {mapping}`", "{general}")
+    file: str
+    available: str
+    state: str
+    nearest: str | None = None
+    mapping: str | None = None
+    general: str | None = None
+
+
+class SimilarKey(Warning):
+    """A weight was not found in the files that were given, and one of them has an unused key with nearly its name.
+
+    Nothing is wrong if the weight is to have its initialiser, or is to be drawn at random.
+    """
+
+    code = "ANE0429"
+    title = "weight `{name}` is not in `{file}`, which has a similar key"
+    label = "its numbers are {instead}"
+    notes = ("no weight takes the key `{array}`",)
+    helps = ("if it is meant: `--map {mapping}`",)
+    name: str
+    file: str
+    array: str
+    instead: str
+    mapping: str

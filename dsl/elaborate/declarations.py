@@ -181,7 +181,13 @@ def _initialiser(expression: tree.Expression, type: TensorType, frame: Frame) ->
     if isinstance(value, Value):
         from anedsl.diagnostics.names import NotCompileTime
 
-        raise Failure(NotCompileTime(span=span, use="an initialiser", advice="an initialiser cannot use another weight: use a number or a compile-time tensor"))
+        raise Failure(
+            NotCompileTime(
+                span=span,
+                use="an initialiser",
+                advice="an initialiser cannot use another weight: use a number or a compile-time tensor",
+            )
+        )
     raise wrong_kind(span, "`ones`, `zeros`, a number or a compile-time tensor", value, use="the initialiser of a weight")
 
 

@@ -77,5 +77,6 @@ def _compute(node: Node, environment: Mapping[Value, Array], rounding: Numerics)
         if not isinstance(results, tuple):
             results = (results,)
         return tuple(
-            rounding.computed(np.asarray(r), value.type.dtype, node.op) for r, value in zip(results, node.results, strict=True)
+            rounding.computed(np.asarray(r), value.type.dtype, node.op, ordered)
+            for r, value in zip(results, node.results, strict=True)
         )

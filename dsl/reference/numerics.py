@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -41,10 +42,13 @@ class Numerics:
         array = array.astype(self.float, copy=False)
         return round_to_half(array) if self.name == "fp16" and dtype is FP16 else array
 
-    def computed(self, array: Array, dtype: DType, op: Op) -> Array:
+    def computed(self, array: Array, dtype: DType, op: Op, operands: Collection[Any]) -> Array:
         """The result of an op as it is held; what only moves data has nothing to round."""
         if op.moves_data and array.dtype == self.float:
             return array
+        if self.name == "fp16" and dtype is FP16 and array.dtype == np.float32:
+            own = array.base is None and not any(array is operand for operand in operands)
+            return round_to_half(array, in_place=own)
         return self.held(array, dtype)
 
     def result(self, array: Array, dtype: DType) -> Array:

@@ -7,9 +7,15 @@ from typing import NamedTuple
 
 from anedsl.data import Data
 from anedsl.diagnostics import Diagnostic, Failure
+from anedsl.diagnostics.base import Label
 from anedsl.source import NOWHERE, Span
 from anedsl.types import TensorType
 from anedsl.weights.entry import Source
+
+MAX_LABELS = 8
+"""How many places one diagnostic shows beside its own."""
+
+_OF_MAPPING = frozenset(("ANE0404", "ANE0405", "ANE0425", "ANE0426", "ANE0427"))
 
 
 class Declared(NamedTuple):
@@ -33,7 +39,8 @@ def bind(declared: Iterable[Declared], sources: Sequence[Source], mapping: Mappi
     exact names win, and where the key is in no file a weight is looked up by its own name, or has its initialiser.
     Each result has the declared shape, and numbers of the file's type.
 
-    Raises all problems together: ANE0401 to ANE0408, ANE0415, ANE0425 to ANE0427, and what reading the files raises.
+    Raises all problems together, those of `mapping` first: ANE0401 to ANE0408, ANE0415, ANE0425 to ANE0427, and what
+    reading the files raises.
     """
     from anedsl.weights.search import Search
 
@@ -52,7 +59,9 @@ def bind(declared: Iterable[Declared], sources: Sequence[Source], mapping: Mappi
     problems.extend(search.unused_arrays())
     problems.extend(search.unused_patterns())
     if problems:
-        raise Failure(*_once(problems))
+        # A key that is misspelt in the mapping is often why data is missing.
+        problems.sort(key=lambda problem: problem.code not in _OF_MAPPING)
+        raise Failure(*_merged(_once(problems)))
     return found
 
 
@@ -84,3 +93,24 @@ def _once(problems: list[Diagnostic]) -> list[Diagnostic]:
             count = f"{len(others)} more member{'s' * (len(others) > 1)}"
             first.more = f"`{family}` has the same problem in {count}"
     return [first for first, *_ in alike.values()]
+
+
+def _merged(problems: list[Diagnostic]) -> list[Diagnostic]:
+    """Reports the weights that lack data in one diagnostic, with a label each, where the same is to be said of them."""
+    from anedsl.diagnostics.weights import MissingWeight
+    from anedsl.weights.texts import listed
+
+    kept: list[Diagnostic] = []
+    alike: dict[object, list[MissingWeight]] = {}
+    for problem in problems:
+        if isinstance(problem, MissingWeight):
+            group = alike.setdefault((*problem.note_texts, *problem.help_texts), [])
+            group.append(problem)
+            if len(group) > 1:
+                continue
+        kept.append(problem)
+    for first, *others in alike.values():
+        if others:
+            first.related = tuple(Label(other.span, other.label_text) for other in others[:MAX_LABELS])
+            first.others = listed([other.name for other in others])
+    return kept

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -15,6 +14,7 @@ from anedsl.weights.fitting import dtype_problem, range_problem, shape_problem
 from anedsl.weights.names import check_name
 from anedsl.weights.patterns import Pattern, split_mapping
 from anedsl.weights.stored import window
+from anedsl.weights.texts import as_map, listed
 
 MAX_COMPARED = 5000
 """How many keys are compared with a name that was not found; difflib takes about 10 us for each."""
@@ -85,10 +85,10 @@ class Search:
         known = sorted(self.names | self.families.keys())
         unknown: list[Diagnostic] = [
             UnknownMapName(
-                mapping=_mapping(name, key),
-                available=f"its weights are {_listed(known)}" if known else "the kernel has no weights",
+                mapping=as_map(name, key),
+                available=f"its weights are {listed(known)}" if known else "the kernel has no weights",
                 nearest=nearest(name, known),
-                advice=f"write NAME=KEY the other way round: `--map {_mapping(key, name)}`" if key in known else None,
+                advice=f"write NAME=KEY the other way round: `--map {as_map(key, name)}`" if key in known else None,
             )
             for name, key in self.mapping.items()
             if name not in self.names and name not in self.families
@@ -104,13 +104,13 @@ class Search:
             if any(there for _, _, there in led):
                 continue
             known = sorted({split_name(name)[0] for name in self.names})
-            reason = f"its weights are {_listed(known)}" if known else "the kernel has no weights"
+            reason = f"its weights are {listed(known)}" if known else "the kernel has no weights"
             similar = None
             if led:
                 weight, key, _ = led[0]
                 reason = f"it leads from `{shown(weight)}` to `{shown(key)}`"
                 similar = self._similar(key)
-            mapping = _mapping(pattern.name, pattern.key)
+            mapping = as_map(pattern.name, pattern.key)
             available = self._available() if led else None
             nearest_key = shown(similar) if similar else None
             problems.append(UnusedPattern(mapping=mapping, reason=reason, available=available, nearest=nearest_key))
@@ -127,7 +127,7 @@ class Search:
         for source in self.sources:
             if source.lone and source not in self.taken:
                 key = source.keys()[0]
-                mapping = _mapping(nearest(key, names) or names[0], key)
+                mapping = as_map(nearest(key, names) or names[0], key)
                 problems.append(UnusedArray(file=source.name, array=shown(key), weights=len(names), mapping=mapping))
         return problems
 
@@ -163,11 +163,11 @@ class Search:
         if len(found) > 1:
             from anedsl.diagnostics.weights import AmbiguousPattern
 
-            first, second = (_mapping(pattern.name, pattern.key) for pattern in found[:2])
+            first, second = (as_map(pattern.name, pattern.key) for pattern in found[:2])
             for pattern in found:
                 # Another complaint about these patterns would hide this one.
                 self.led[pattern].append((weight.name, "", True))
-            example = _mapping(weight.name, found[0].key_for(weight.name) or "")
+            example = as_map(weight.name, found[0].key_for(weight.name) or "")
             raise Failure(AmbiguousPattern(span=weight.span, name=weight.name, first=first, second=second, example=example))
         return found[0] if found else None
 
@@ -217,7 +217,7 @@ class Search:
                 other=second.source.name,
                 advice="give only one of the files"
                 if same
-                else f"say which one is meant: `--map {_mapping(weight.name, first.key)}`",
+                else f"say which one is meant: `--map {as_map(weight.name, first.key)}`",
             )
         )
 
@@ -239,10 +239,10 @@ class Search:
             span=weight.span,
             name=weight.name,
             type=str(weight.type),
-            searched=f"looked for {_listed(tried)}" if index is not None and self.sources else None,
+            searched=f"looked for {listed(tried)}" if index is not None and self.sources else None,
             available=self._available(),
             nearest=shown(similar) if similar else None,
-            mapping=_mapping(weight.name, similar) if similar else None,
+            mapping=as_map(weight.name, similar) if similar else None,
         )
 
     def _similar(self, name: str) -> str | None:
@@ -253,15 +253,4 @@ class Search:
             return None
         files = ", ".join(f"`{source.name}`" for source in self.sources[:3])
         holds = "has" if len(self.sources) == 1 else "have"
-        return f"{files} {holds} {_listed(list(self.holders)) if self.holders else 'no arrays'}"
-
-
-def _listed(names: Sequence[str], limit: int = 6) -> str:
-    """The first names of a list, in backquotes, and how many more there are."""
-    text = ", ".join(f"`{shown(name)}`" for name in names[:limit])
-    return text if len(names) <= limit else f"{text} and {len(names) - limit} more"
-
-
-def _mapping(name: str, key: str) -> str:
-    """`NAME=KEY` as it is typed in a shell."""
-    return shlex.quote(shown(f"{name}={key}"))
+        return f"{files} {holds} {listed(list(self.holders)) if self.holders else 'no arrays'}"

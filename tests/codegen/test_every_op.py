@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,10 @@ def node_in(graph: Graph, op: str) -> Node:
     return next(node for node in graph.operations if node.op.name == op)
 
 
+STRING = re.compile(r'"[^"]*"')
+SHORT_SCALAR = re.compile(rf"(?<![\w<])(?:string|{'|'.join(DTYPES)}|uint64)(?:\(| \w+(?= =|,|\)))")
+"""A scalar's value `bool(` or its type in front of a name `bool kd = `, outside of `tensor<bool, ...>`."""
+
 each_case = pytest.mark.parametrize("case", ALL, ids=[case.id for case in ALL])
 
 
@@ -99,11 +104,28 @@ def test_dialect_1_0_takes_a_case_or_says_why_not(case: Case, tmp_path: Path, lo
     graph = graph_of(case)
     options = Options(dialect="1.0", route="coreml")
     if OPSETS.index(OPS[case.op].since) <= OPSETS.index("ios16") and not uses_narrow_integers(graph):
-        load_package(write(graph, "", options, tmp_path).path / "one_op.mlpackage")
+        path = write(graph, "", options, tmp_path).path
+        load_package(path / "one_op.mlpackage")
+        assert_long_scalars((path / "model.mil").read_text(encoding="utf-8"))
         return
     with pytest.raises(Failure) as failure:
         write(graph, "", options, tmp_path)
     assert {found.code for found in failure.value.diagnostics} == {"ANE0430"}
+
+
+def assert_long_scalars(text: str) -> None:
+    """Dialect 1.0 has no scalar types: a scalar is a tensor without axes, `tensor<bool, []>(true)`."""
+    code = STRING.sub('""', text)
+    assert "tensor<string, []>(" in code
+    assert SHORT_SCALAR.findall(code) == []
+
+
+def test_short_scalars_are_recognised(tmp_path: Path) -> None:
+    case = next(case for case in ALL if case.op == "reduce_mean")
+    text = (write(graph_of(case), "", Options(dialect="1.3"), tmp_path).path / "model.mil").read_text(encoding="utf-8")
+    assert {"string", "bool"} <= {match.split()[0].rstrip("(") for match in SHORT_SCALAR.findall(STRING.sub('""', text))}
+    with pytest.raises(AssertionError):
+        assert_long_scalars(text)
 
 
 def uses_narrow_integers(graph: Graph) -> bool:

@@ -81,6 +81,16 @@ KERNELS = (
 )
 EXAMPLE = {example.kernel: example for example in KERNELS}
 
+DYNAMIC_LAYER = {
+    "dyn_matmul": 4,
+    "dyn_matmul_pair": 2,
+    "sdpa_fwd_dynamic": 1,
+    "ffn_fused_dynamic": 1,
+    "sdpa_bwd1_dynamic": 1,
+    "sdpa_bwd2": 1,
+}
+"""The ten programs of a layer whose weights arrive at run time: each kernel, and how many of them it makes."""
+
 Array = np.ndarray[Any, np.dtype[Any]]
 
 

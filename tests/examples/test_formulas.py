@@ -52,8 +52,8 @@ LONG = {"classifier_fwd", "classifier_bwd", "softmax_vocab", "conv_peak"}
 """Kernels of more than 10 GFLOP or 30 MB."""
 
 
-RESIZED = [example for example in KERNELS if {"DIM", "IC"} & set(example.parameters) and "VOCAB" not in example.parameters]
-"""The kernels that the sizes of Qwen change; its classifier is that of Llama, but for the width."""
+RESIZED = [example for example in KERNELS if {"DIM", "IC", "VOCAB"} & set(example.parameters)]
+"""The kernels of Qwen's layers and its classifier, which is that of Llama but for the width."""
 
 
 def _marked(example: Example) -> Any:

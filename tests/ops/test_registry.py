@@ -5,6 +5,7 @@ Where a record differs on purpose, a table says so and why; an entry that is no 
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ import pytest
 
 from anedsl.ops import OPS
 from anedsl.ops.record import REQUIRED, Attribute
+from anedsl.rules import ROUTES
+from anedsl.rules.support import SUPPORT, verdict
 from anedsl.types import DTYPES, DType
 from tests.ops.all_cases import cases_of
 from tests.ops.judges import coremltools, mil_result, node_of
@@ -62,6 +65,19 @@ UNUSABLE = {
     ("layer_norm", "axes"): "coremltools fails on its own default, a `range`",
 }
 """Defaults that cannot be compared, and why."""
+
+WITHOUT_RECORD = {
+    "non_maximum_suppression": "MIL does not say which of two boxes with one score stays: no judge for a reference",
+    "cond": "holds programs of its own: `if` is decided at compile time",
+    "while_loop": "holds programs of its own: `for` is unrolled",
+    "crop_resize": "refused on the only route that tried it",
+    "random_uniform": "refused on the only route that tried it, and the same inputs should give the same outputs",
+    "reshape_like": "refused on the only route that tried it: shapes are known at compile time",
+    "slice_update": "refused on the only route that tried it: it serves states",
+    "read_state": "belongs to `state`, which is not built",
+    "write_state": "belongs to `state`, which is not built",
+}
+"""Ops that a route may accept and that have no record, and why; docs/ops.md says what to write instead."""
 
 AXES = {"axis", "axes", "perm", "seq_axis", "batch_axis", "vector_axis"}
 """Attributes that count axes: -1 is the same as the last."""
@@ -259,3 +275,18 @@ def test_every_elementwise_op_of_the_registry_has_a_record() -> None:
     registered = {name for name in SSAOpRegistry.core_ops if versions(name)["ios18"].__module__.endswith(families)}
     assert len(registered) > 50
     assert registered <= {*OPS, "softmax"}
+
+
+def test_every_op_that_a_route_accepts_has_a_record() -> None:
+    accepted = {name for name in SUPPORT if any(verdict(name, route) == "works" for route in ROUTES)}
+    assert len(accepted) > 100
+    assert accepted - set(OPS) == set(WITHOUT_RECORD)
+    compared = {name for name, found in SUPPORT.items() if found.e5 == "ok" or found.inmemory in ("runs", "compiles", "mixed")}
+    assert compared <= set(OPS), "what has been seen to run is never left out"
+
+
+def test_the_page_of_missing_ops_names_all_of_them() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "ops.md").read_text(encoding="utf-8")
+    missing = set(SUPPORT) - set(OPS)
+    assert missing >= set(WITHOUT_RECORD)
+    assert [name for name in sorted(missing) if f"`{name}`" not in page] == []

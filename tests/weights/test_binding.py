@@ -183,14 +183,14 @@ def test_a_kernel_without_weights_takes_any_file() -> None:
 MISSING = """\
 error[ANE0401]: weight `rms_w` has no data and no initialiser
 ^ declared here as `fp16[1, 768, 1, 1]`
-help: give it with `--weights FILE`, or an initialiser `= ones`"""
+help: give it with `--weights FILE`, or an initialiser `= ones`; to try or measure the kernel, `--random 0` draws it"""
 
 NEAR = """\
 error[ANE0401]: weight `rms_w` has no data and no initialiser
 ^ declared here as `fp16[1, 768, 1, 1]`
 note: `w.npz` has `k1`, `k2`, `k3`, `k4`, `k5`, `k6` and 2 more
 help: the key `rms_w1` is similar; to use it: `--map rms_w=rms_w1`
-help: give it with `--weights FILE`, or an initialiser `= ones`"""
+help: give it with `--weights FILE`, or an initialiser `= ones`; to try or measure the kernel, `--random 0` draws it"""
 
 MISSING_FAMILY = """\
 error[ANE0401]: weight `W[0]` has no data and no initialiser
@@ -198,7 +198,7 @@ error[ANE0401]: weight `W[0]` has no data and no initialiser
 note: `W` has the same problem in 3 more members
 note: looked for `W[0]`, `W_0`, `W0`, `W.0`, `W`
 note: `w.npz` has no arrays
-help: give it with `--weights FILE`, or an initialiser `= ones`"""
+help: give it with `--weights FILE`, or an initialiser `= ones`; to try or measure the kernel, `--random 0` draws it"""
 
 SHAPE = """\
 error[ANE0402]: weight `w` has another shape in `w.npz`
@@ -334,10 +334,35 @@ def test_a_lone_array_that_no_weight_takes(tmp_path: Path) -> None:
     )
 
 
-def test_all_problems_are_reported_together() -> None:
+def test_all_problems_are_reported_together_and_those_of_the_mapping_first() -> None:
     declared = [weight("a", 2), weight("b", 2), weight("c", 2, dtype="int8"), weight("d", 2)]
     found = failures(bound, declared, {"b": np.ones(3), "c": np.ones(2), "d": np.ones(2)}, {"x": "y", "d": "q"})
-    assert [each.code for each in found] == ["ANE0404", "ANE0401", "ANE0402", "ANE0403", "ANE0405"]
+    assert [each.code for each in found] == ["ANE0404", "ANE0405", "ANE0401", "ANE0402", "ANE0403"]
+
+
+def test_weights_that_lack_data_share_a_diagnostic() -> None:
+    declared = [Declared(name, TensorType(DTYPES["fp16"], (2,)), Span(TEXT, at, at + 1)) for at, name in enumerate("abc")]
+    found = failure(bind, declared, [])
+    assert found.headline == "weights `a`, `b`, `c` have no data and no initialiser"
+    assert found.span.start == 0
+    assert [(label.span.start, label.text) for label in found.related] == [
+        (1, "declared here as `fp16[2]`"),
+        (2, "declared here as `fp16[2]`"),
+    ]
+
+
+def test_many_weights_that_lack_data_are_cut_short() -> None:
+    found = failure(bind, [weight(f"w{index}", 2) for index in range(40)], [])
+    assert found.headline == "weights `w0`, `w1`, `w2`, `w3`, `w4`, `w5`, `w6` and 33 more have no data and no initialiser"
+    assert len(found.related) == 8
+
+
+def test_weights_that_lack_data_for_different_reasons_stay_apart() -> None:
+    found = failures(bound, [weight("alpha", 2), weight("gate", 2), weight("beta", 2)], {"alpha1": np.ones(2)})
+    assert [each.headline for each in found] == [
+        "weight `alpha` has no data and no initialiser",
+        "weights `gate`, `beta` have no data and no initialiser",
+    ]
 
 
 def test_a_broken_array_is_reported_at_the_weight_and_once(tmp_path: Path) -> None:

@@ -86,7 +86,10 @@ def test_numbers_that_are_fp16_already_lose_nothing(kernel: Any, tmp_path: Path)
 @settings(max_examples=60, deadline=None)
 def test_counts_are_those_of_any_bits(bits: list[int]) -> None:
     array = np.array([*bits, 0, 0x80000000, 0x33000000, 0x33000001], np.uint32).view(np.float32)
-    for part in (array, array.astype(np.float64), array[-5:]):
+    with np.errstate(invalid="ignore"):
+        # Some bits are a signalling NaN, which numpy remarks when it is converted.
+        wide = array.astype(np.float64)
+    for part in (array, wide, array[-5:]):
         with np.errstate(all="ignore"):
             made = part.astype(np.float16)
         losses = counted(part)

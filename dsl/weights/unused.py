@@ -1,0 +1,147 @@
+"""Files that were given and not used: weights then have their initialisers, and nobody notices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from anedsl.data import Data, RandomData, WeightData
+from anedsl.diagnostics import Diagnostic, nearest
+from anedsl.weights.binding import split_name
+from anedsl.weights.entry import Entry, Source, shown
+from anedsl.weights.texts import as_map, listed
+
+MAX_COMPARED = 5000
+"""How many keys are compared with a name; difflib takes about 10 us for each."""
+
+MAX_NAMES = 8
+"""How many weights without data are compared with the keys."""
+
+
+class Watched:
+    """A source that remembers which of its arrays were taken."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.taken: set[str] = set()
+
+    @property
+    def name(self) -> str:
+        return self._source.name
+
+    @property
+    def lone(self) -> bool:
+        return self._source.lone
+
+    def keys(self) -> list[str]:
+        return self._source.keys()
+
+    def entry(self, key: str) -> Entry:
+        return self._source.entry(key)
+
+    def data(self, key: str) -> Data:
+        found = self._source.data(key)
+        self.taken.add(key)
+        return found
+
+
+def watched(sources: Iterable[Source]) -> list[Watched]:
+    return [Watched(source) for source in sources]
+
+
+def unused(sources: Sequence[Watched], weights: Iterable[WeightData]) -> list[Diagnostic]:
+    """What is said when all weights are bound: ANE0428 for a file that gave nothing, ANE0429 for a key that is nearly a name.
+
+    `weights` are those of all kernels that the files were given for.
+    """
+    if not sources:
+        return []
+    declared: dict[str, WeightData] = {}
+    for weight in weights:
+        declared.setdefault(split_name(weight.name)[0], weight)
+    lacking = {name: weight for name, weight in declared.items() if _lacks(weight)}
+    found: list[Diagnostic] = []
+    for source in sources:
+        similar = _similar(source, list(lacking)[:MAX_NAMES])
+        if not source.taken:
+            found.append(_unused_file(source, list(declared), lacking, similar))
+            continue
+        found.extend(_similar_key(source, lacking[name], name, key) for name, key in similar)
+    return found
+
+
+def _lacks(weight: WeightData) -> bool:
+    return weight.bound is None or isinstance(weight.bound, RandomData)
+
+
+def _instead(weight: WeightData) -> str:
+    return "drawn at random" if isinstance(weight.bound, RandomData) else "given by its initialiser"
+
+
+def _unused_file(source: Watched, names: list[str], lacking: dict[str, WeightData], similar: list[tuple[str, str]]) -> Diagnostic:
+    from anedsl.diagnostics.weights import UnusedFile
+
+    if lacking:
+        first = next(iter(lacking.values()))
+        each = "each is" if len(lacking) > 1 else "it is"
+        state = f"no data was found for {listed(list(lacking))}: {each} {_instead(first)}"
+    else:
+        state = f"{listed(names)} got data from another file" if names else "the kernel has no weights that it uses"
+    name, key = similar[0] if similar else (None, None)
+    keys = source.keys()
+    return UnusedFile(
+        file=source.name,
+        available=f"it has {listed(keys)}" if keys else "it has no arrays",
+        state=state,
+        nearest=shown(key) if key else None,
+        mapping=as_map(name, key) if name and key else None,
+        general="`--map NAME=KEY` says which key is meant for a weight" if lacking and keys and not similar else None,
+    )
+
+
+def _similar_key(source: Watched, weight: WeightData, name: str, key: str) -> Diagnostic:
+    from anedsl.diagnostics.weights import SimilarKey
+
+    return SimilarKey(
+        span=weight.span,
+        name=name,
+        file=source.name,
+        array=shown(key),
+        instead=_instead(weight),
+        mapping=as_map(name, key),
+    )
+
+
+def _similar(source: Watched, names: Sequence[str]) -> list[tuple[str, str]]:
+    """The names for which a source has an array that nothing took and that is called nearly so."""
+    free = [key for key in source.keys() if key not in source.taken and len(key) <= 200]  # noqa: SIM118 - a source is no dict
+    plain: dict[str, list[str]] = {}
+    for key in free:
+        for spelling in _spellings(key):
+            plain.setdefault(spelling, []).append(key)
+    return list(_pairs(names, plain, free))
+
+
+def _pairs(names: Sequence[str], plain: dict[str, list[str]], free: list[str]) -> Iterator[tuple[str, str]]:
+    for name in names:
+        same = plain.get(_plain(name), [])
+        if len(same) == 1:
+            yield name, same[0]
+            continue
+        close = None if same else nearest(name, [key for key in free[:MAX_COMPARED] if _digits(key) == _digits(name)])
+        if close is not None:
+            yield name, close
+
+
+def _spellings(key: str) -> set[str]:
+    """A key without case and punctuation; also its last part, and that before `.weight`."""
+    path = key.removesuffix(".weight")
+    return {_plain(key), _plain(path), _plain(path.rpartition(".")[2])}
+
+
+def _plain(name: str) -> str:
+    return "".join(c for c in name.lower() if c.isalnum())
+
+
+def _digits(name: str) -> str:
+    """`w1` and `w2` are two weights, not one that is misspelt."""
+    return "".join(c for c in name if c.isdigit())

@@ -1,0 +1,144 @@
+"""The Python interface: choosing a kernel, options, weights, outputs by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import anedsl
+from anedsl import Failure, Kernel
+
+TEXT = """\
+kernel double {
+    input x: fp16[1, 4, 1, 8]
+    weight scale: fp16[1, 4, 1, 1] = ones
+    output y, z
+    y = x * scale
+    z = x + x
+}
+
+kernel needs {
+    input x: fp16[1, 4, 1, 8]
+    weight w: fp16[1, 4, 1, 1]
+    output y
+    y = x * w
+}
+"""
+
+X = np.ones((1, 4, 1, 8))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "f.ane"
+    path.write_text(TEXT)
+    return path
+
+
+@pytest.fixture
+def double(file: Path) -> Kernel:
+    return anedsl.load(file, "double")
+
+
+@pytest.fixture
+def needs(file: Path) -> Kernel:
+    return anedsl.load(file, "needs")
+
+
+def said(action: Callable[..., Any], *arguments: Any, **options: Any) -> list[str]:
+    """Headline and helps of every diagnostic that a call ends with."""
+    with pytest.raises(Failure) as caught:
+        action(*arguments, **options)
+    return [line for each in caught.value.diagnostics for line in (f"{each.code}: {each.headline}", *each.help_texts)]
+
+
+def test_the_public_names_are_listed() -> None:
+    assert dir(anedsl) == ["Failure", "Kernel", "Outputs", "__version__", "load"]
+    assert all(getattr(anedsl, name) is not None for name in dir(anedsl))
+
+
+def test_a_file_of_several_kernels_asks_for_one(file: Path) -> None:
+    assert said(anedsl.load, file) == [f"ANE0513: `{file}` has several kernels", "name one of `double`, `needs`"]
+
+
+def test_outputs_are_attributes(double: Kernel) -> None:
+    out = double(x=X)
+    assert out.y is out["y"]
+    assert {"y", "z"} <= set(dir(out))
+    with pytest.raises(AttributeError, match="there is no output `w`: the outputs are `y`, `z`"):
+        _ = out.w
+
+
+@pytest.mark.parametrize(
+    ("emit", "written"),
+    [("mil", {"mil"}), ("mil, header", {"mil", "header"}), (("header",), {"header"}), (["mil", "header"], {"mil", "header"})],
+)
+def test_what_is_emitted(double: Kernel, tmp_path: Path, emit: Any, written: set[str]) -> None:
+    path = double.compile(tmp_path / "build", emit=emit).path
+    found = {"mil": (path / "model.mil").exists(), "header": (path / "double.h").exists()}
+    assert {name for name, there in found.items() if there} == written
+    assert not (path / "double.mlpackage").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (
+            {"emit": "mill"},
+            ["ANE0512: invalid emit `'mill'`", "did you mean `mil`?", "choose one of `mil`, `mlpackage`, `header`"],
+        ),
+        ({"emit": ""}, ["ANE0512: invalid emit `''`", "choose one of `mil`, `mlpackage`, `header`"]),
+        ({"emit": 3}, ["ANE0512: invalid emit `3`", "choose one of `mil`, `mlpackage`, `header`"]),
+        ({"dialect": 1.3}, ["ANE0512: invalid dialect `1.3`", "choose one of `1.0`, `1.3`"]),
+        ({"route": "file"}, ["ANE0512: invalid route `'file'`", "choose one of `inmemory`, `coreml`"]),
+        ({"chip": "a17"}, ["ANE0512: invalid chip `'a17'`", "choose one of `m1`, `m2`, `m3`, `m4`, `m5`"]),
+        ({"random": -1}, ["ANE0512: invalid random `-1`", "choose a whole number from 0 on"]),
+        (
+            {"weights": [1]},
+            [
+                "ANE0512: invalid weights of type `list`",
+                "choose a mapping from names to arrays, or the path of a file or folder",
+            ],
+        ),
+    ],
+)
+def test_invalid_options(double: Kernel, tmp_path: Path, options: dict[str, Any], expected: list[str]) -> None:
+    assert said(double.compile, tmp_path / "build", **options) == expected
+    assert not (tmp_path / "build").exists()
+
+
+def test_invalid_options_are_reported_together(double: Kernel, tmp_path: Path) -> None:
+    found = said(double.compile, tmp_path, route="file", chip="a17")
+    assert [line for line in found if line.startswith("ANE")] == [
+        "ANE0512: invalid route `'file'`",
+        "ANE0512: invalid chip `'a17'`",
+    ]
+
+
+@pytest.mark.parametrize("call", [lambda k, **o: k(x=X, **o), lambda k, **o: k.run({"x": X}, **o)], ids=["call", "run"])
+def test_weights_by_other_names_and_at_random(needs: Kernel, call: Callable[..., anedsl.Outputs]) -> None:
+    mapped = call(needs, weights={"layer.w": np.full(4, 3)}, map={"w": "layer.w"})
+    assert (mapped.y == 3).all()
+    drawn = call(needs, random=0)
+    assert np.ptp(drawn.y) > 0
+    assert (drawn.y == call(needs, random=0).y).all()
+    assert (drawn.y != call(needs, random=1).y).any()
+    assert said(call, needs)[0] == "ANE0401: weight `w` has no data and no initialiser"
+
+
+def test_a_misspelt_mapping_is_reported_before_missing_weights(needs: Kernel) -> None:
+    codes = [line[:7] for line in said(needs, x=X, map={"ww": "layer.w"}) if line.startswith("ANE")]
+    assert codes == ["ANE0404", "ANE0401"]
+
+
+def test_weights_that_nothing_takes_are_a_warning(double: Kernel, tmp_path: Path) -> None:
+    double(x=X, weights={"Scale": np.ones(4)})
+    assert [each.headline for each in double.diagnostics] == ["no array of `weights` is used"]
+    double.compile(tmp_path, weights={"Scale": np.ones(4)}, emit="mil")
+    assert "ANE0428" in [each.code for each in double.diagnostics]
+    double(x=X, weights={"scale": np.ones(4)})
+    assert double.diagnostics == []
