@@ -185,8 +185,8 @@ def compile(
     from anedsl.cli.compiling import Request, compile_file
 
     compile_file(
-        Request(file, kernels or [], define or [], out, weights or [], map or [], emit, _dialect(dialect, chip, route), single_weight_file,
-                chip.value if chip else None, route.value, format.value, variants, jobs, random)
+        Request(file, kernels or [], define or [], out, weights or [], map or [], emit, _dialect(dialect, chip, route),
+                single_weight_file, chip.value if chip else None, route.value, format.value, variants, jobs, random)
     )  # fmt: skip
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 UNARY = ("{0} * {0}", "-{0}", "{0} ** 2", "{0} ** 1", "tanh({0})", "relu({0})", "{0} * 1", "{0} + 0", "{0} - 0", "1 * {0}",
-         "0 + {0}", "2 * {0}", "-(-{0})", "{0}[:, 1:3]", "{0}[:, :]", "reshape({0}, {0}.shape)", "cast({0}, fp16)", "mean({0}, axis = 1)",
-         "transpose({0}, [0, 1, 2, 3])", "transpose({0}, [0, 3, 2, 1])", "concat({0}, axis = 1)", "{0} / 1", "identity({0})",
+         "0 + {0}", "2 * {0}", "-(-{0})", "{0}[:, 1:3]", "{0}[:, :]", "reshape({0}, {0}.shape)", "cast({0}, fp16)",
+         "mean({0}, axis = 1)", "transpose({0}, [0, 1, 2, 3])", "transpose({0}, [0, 3, 2, 1])", "concat({0}, axis = 1)",
+         "{0} / 1", "identity({0})",
          "{0} * w", "reshape({0}, [4, 2])", "concat(reshape({0}, [4, 2]), reshape({0} * 3, [4, 2]), axis = 0)",
          "reshape({0}[:, 0:1], [1, 2]) * reshape({0}[:, 1:4], [3, 2])", "{0} + tensor([0.5, 0.25])",
          "abs({0}) ** 0.5")  # fmt: skip
-BINARY = ("{0} + {1}", "{0} - {1}", "{0} * {1}", "{0} + -{1}", "{0} - -{1}", "maximum({0}, {1})", "maximum({1}, {0})", "{1} * {0}",
-          "where({0} < {1}, {0}, {1})")  # fmt: skip
+BINARY = ("{0} + {1}", "{0} - {1}", "{0} * {1}", "{0} + -{1}", "{0} - -{1}", "maximum({0}, {1})", "maximum({1}, {0})",
+          "{1} * {0}", "where({0} < {1}, {0}, {1})")  # fmt: skip
 WEIGHT = (
     "w * w",
     "w * 0.3 + w",

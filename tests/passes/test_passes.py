@@ -124,8 +124,8 @@ def same(before: Graph, after: Graph, *, exact: bool) -> None:
             ["reshape", "slice_by_size", "slice_by_size", "mul"],
         ),
         (
-            "a = reshape(x, [1, 2, 2, 2]); b = reshape(z, [1, 2, 2, 2]); t = reshape(tanh(a), [1, 4, 1, 2]); "
-            "u = reshape(tanh(b), [1, 4, 1, 2]); y = concat(t, u, axis = 1)",
+            """a = reshape(x, [1, 2, 2, 2]); b = reshape(z, [1, 2, 2, 2]); t = reshape(tanh(a), [1, 4, 1, 2])
+               u = reshape(tanh(b), [1, 4, 1, 2]); y = concat(t, u, axis = 1)""",
             ["reshape", "reshape", "tanh", "tanh", "concat", "reshape"],
         ),
         ("y = (x * 2) * 3", ["mul"]),
