@@ -12,11 +12,12 @@ from anedsl.codegen.artifact import write
 from anedsl.codegen.options import Options
 from anedsl.codegen.reader import read
 from anedsl.diagnostics import Failure
-from anedsl.frontend import load_file
+from anedsl.frontend import bind_weights, load_file
 from anedsl.graph import Graph
 from anedsl.passes.verify import verify
 from anedsl.reference.executor import execute
 from anedsl.running import random_inputs
+from anedsl.weights.arrays import ArraySource
 from tests.codegen import kernels
 from tests.ops.all_cases import ALL
 from tests.ops.case import Case
@@ -96,7 +97,8 @@ def kernels_of(path: Path) -> list[str]:
 @pytest.mark.parametrize(("path", "kernel"), [(path, kernel) for path in EXAMPLES for kernel in kernels_of(path)], ids=str)
 def test_every_example(path: Path, kernel: str, tmp_path: Path) -> None:
     loaded = small(path, kernel)
-    loaded._bind({name: np.full(type.shape, 0.125) for name, type in loaded.weights.items()}, {})
+    weights = {name: np.full(type.shape, 0.125) for name, type in loaded.weights.items()}
+    bind_weights(loaded._program, [ArraySource(weights)])
     for dialect in DIALECTS:
         folder = written(loaded.graph, dialect, tmp_path / dialect)
         if folder is None:
