@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from errno import EBUSY, EEXIST, ENOTEMPTY
@@ -13,6 +14,9 @@ from typing import NoReturn
 
 from anedsl.codegen.manifest import FILE, FORMAT
 from anedsl.diagnostics import Failure
+
+LOOKS = 20
+"""How often a path that looks foreign is looked at again, a millisecond apart."""
 
 ATTEMPTS = 100
 """How often a compile tries to be the last of several that write the same artifact."""
@@ -99,17 +103,30 @@ def _is_alive(process: int) -> bool:
 
 
 def _refuse_foreign(target: Path) -> None:
-    if not os.path.lexists(target):
+    """Raises ANE0435 for what is not an artifact; looks again, since another compile may be exchanging it at this moment."""
+    found = _foreign(target)
+    for _ in range(LOOKS):
+        if found is None:
+            return
+        time.sleep(0.001)
+        found = _foreign(target)
+    if found is None:
         return
-    if target.is_symlink() or not target.is_dir():
-        found = "it is not a folder"
-    elif is_artifact(target) or not os.listdir(target):
-        return
-    else:
-        found = f"it has no `{FILE}` of anedsl"
     from anedsl.diagnostics.artifacts import NotAnArtifact
 
     raise Failure(NotAnArtifact(path=str(target), found=found))
+
+
+def _foreign(target: Path) -> str | None:
+    """Why a path may not be replaced, or None."""
+    try:
+        if not os.path.lexists(target):
+            return None
+        if target.is_symlink() or not target.is_dir():
+            return "it is not a folder"
+        return None if is_artifact(target) or not os.listdir(target) else f"it has no `{FILE}` of anedsl"
+    except FileNotFoundError:
+        return None
 
 
 def _cannot_write(target: Path, error: OSError) -> NoReturn:
