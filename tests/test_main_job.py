@@ -192,3 +192,13 @@ def test_the_python_interface(tmp_path: Path) -> None:
         anedsl.load(EXAMPLE, DIN=64)
     with pytest.raises(AttributeError):
         _ = out.nothing
+
+
+def test_outputs_of_any_name_are_saved(tmp_path: Path) -> None:
+    (tmp_path / "k.ane").write_text(
+        "kernel k() { input x: fp16[4]; output file, allow_pickle; file = x * 2; allow_pickle = x + 1 }"
+    )
+    command("run", tmp_path / "k.ane", "--random", "0", "-o", tmp_path / "out.npz")
+    found = np.load(tmp_path / "out.npz")
+    assert sorted(found) == ["allow_pickle", "file"]
+    assert found["file"].dtype == np.float16

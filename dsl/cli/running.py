@@ -108,7 +108,7 @@ def save(path: Path, outputs: dict[str, Array]) -> None:
     beside = path.with_name(f".{path.stem}.{os.getpid()}.npz")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        np.savez(beside, **outputs)  # type: ignore[arg-type]
+        _write_npz(beside, outputs)
         beside.replace(path)
     except (OSError, ValueError) as error:
         with suppress(OSError, ValueError):
@@ -118,6 +118,16 @@ def save(path: Path, outputs: dict[str, Array]) -> None:
         raise Failure(
             CannotSave(path=str(path), reason=(getattr(error, "strerror", None) or "not a valid path").lower())
         ) from None
+
+
+def _write_npz(path: Path, arrays: dict[str, Array]) -> None:
+    """As `numpy.savez`, which takes the names `file` and `allow_pickle` for parameters of its own."""
+    import zipfile
+
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
 
 
 def _report(
