@@ -178,9 +178,9 @@ def compile(
     Examples:
       anedsl compile examples/rmsnorm_bwd.ane
       anedsl compile examples/ffn_fwd.ane -D SEQ=512 -o out --weights model.safetensors --map 'w*=model.mlp.*.weight'
-      anedsl compile layer.ane --weights checkpoint/ --map 'w*=model.layers.3.mlp.*.weight'
+      anedsl compile examples/ffn_fwd.ane --weights checkpoint/ --map 'w*=model.layers.3.mlp.*.weight'
       anedsl compile examples/rmsnorm.ane --dialect 1.0 --emit mil,header
-      anedsl compile layer.ane -D SEQ=64,128,256 -D DIM=512,768 -j 4
+      anedsl compile examples/rmsnorm.ane -D SEQ=64,128,256 -D DIM=512,768 -j 2
     """
     from anedsl.cli.compiling import Request, compile_file
 
@@ -326,8 +326,8 @@ def bench(
     \b
     Examples:
       anedsl bench examples/rmsnorm_bwd.ane
-      anedsl bench layer.ane ffn -D SEQ=512 --runs 100
-      anedsl bench layer.ane ffn --backend coreml --format json
+      anedsl bench examples/rmsnorm.ane -D SEQ=512 --runs 100
+      anedsl bench examples/rmsnorm.ane --backend coreml --format json
     """
     from anedsl.cli.benching import BenchRequest, bench_file
     from anedsl.cli.running import RunRequest

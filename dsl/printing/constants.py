@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import numpy as np
 
 from anedsl.compression import StoredData
 from anedsl.data import Array, ArrayData, Data, FillData, rounded
-from anedsl.graph import CONST, Node, Value
+from anedsl.graph import Node, Value
 from anedsl.ops.record import Operand
 from anedsl.printing.expression import POSTFIX, UNARY, Text
 from anedsl.printing.numbers import nested, number
@@ -150,7 +150,3 @@ def storage(node: Node) -> str:
 def source(data: Data) -> Data:
     """The numbers of a weight before they are compressed."""
     return data.source if isinstance(data, StoredData) else data
-
-
-def constants_of(nodes: Iterable[Node]) -> Mapping[Value, Node]:
-    return {node.result: node for node in nodes if node.op is CONST}
