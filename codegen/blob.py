@@ -16,7 +16,6 @@ from typing import BinaryIO, NamedTuple, Self
 
 import numpy as np
 
-from anedsl.codegen.half import to_half
 from anedsl.codegen.losses import Losses
 from anedsl.data import Array, Data, rounded
 from anedsl.types import DType, TensorType
@@ -137,16 +136,16 @@ def write_blob(type: TensorType, data: Data, files: Sequence[BlobFile]) -> Writt
 
 
 def _converted(type: TensorType, data: Data, sink: "_Sink", losses: Losses) -> Iterator[Array]:
-    convert = to_half if type.dtype.name == "fp16" else _rounded
     for chunk in data.chunks():
         for start in range(0, chunk.size, PIECE):
-            yield np.ascontiguousarray(convert(chunk[start : start + PIECE], type.dtype, losses))
+            yield np.ascontiguousarray(converted(chunk[start : start + PIECE], type.dtype, losses))
         if chunk.dtype == type.dtype.numpy:
             # The pieces are views, and whoever gave the chunk may use its memory again.
             sink.drain()
 
 
-def _rounded(given: Array, dtype: DType, losses: Losses) -> Array:
+def converted(given: Array, dtype: DType, losses: Losses) -> Array:
+    """Numbers as the file holds them. What is lost is added to `losses`."""
     made = rounded(given, dtype)
     if dtype.is_float and given.dtype != made.dtype:
         losses.add(given, made)

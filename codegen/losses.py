@@ -35,9 +35,9 @@ class Losses:
             lost = _magnitudes(given[np.isfinite(given) & ~np.isfinite(made)])
             self.overflowed += lost.size
             self.largest_overflowed = max(self.largest_overflowed, float(lost.max(initial=0.0)))
-        after = made.size - int(np.count_nonzero(bits))
-        if not after:
+        if bits.min() > 0:
             return
+        after = made.size - int(np.count_nonzero(bits))
         before = given.size - int(np.count_nonzero(_bits(given)))
         self.zeros += before
         if after > before:

@@ -12,10 +12,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from anedsl.diagnostics.base import Failure
+from anedsl.half import to_half
 from anedsl.source import Span
-from anedsl.types import DType, Shape, TensorType
+from anedsl.types import FP16, DType, Shape, TensorType
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+_FLOAT32 = np.dtype("<f4")
 
 CHUNK_ELEMENTS = 1 << 22
 """How many elements a large tensor is handled at a time: 32 MB in float64."""
@@ -156,5 +159,7 @@ class WeightData:
 
 def rounded(array: Array, dtype: DType) -> Array:
     """The numbers in an element type: floats rounded once to nearest even, integers and booleans exact."""
+    if array.dtype == _FLOAT32 and dtype is FP16:
+        return to_half(array)
     with np.errstate(over="ignore"):
         return array.astype(dtype.numpy, copy=False)

@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from anedsl.codegen.blob import ALL_CODES, CODES, BlobFile, Written, aligned, offsets, write_blob
-from anedsl.codegen.half import to_half
 from anedsl.data import ArrayData, Data, DerivedData, FillData
 from anedsl.types import DTYPES, FP16, FP32, INT8, TensorType
 from tests.codegen.kernels import fp16
@@ -215,28 +214,3 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
     small, large = map(int, done.stdout.split())
     assert (tmp_path / "w.bin").stat().st_size == (128 << 20) + 128
     assert large - small < 16 * 1024
-
-
-@given(st.lists(st.integers(0, 2**32 - 1), min_size=64, max_size=300))
-@settings(max_examples=50)
-def test_fast_rounding_is_numpys_for_any_bits(bits: list[int]) -> None:
-    array = np.array(bits, np.uint32).view(np.float32)
-    with np.errstate(all="ignore"):
-        expected = array.astype(np.float16)
-    assert np.array_equal(to_half(array, FP16).view(np.uint16), expected.view(np.uint16))
-
-
-def test_fast_rounding_is_numpys_at_every_boundary() -> None:
-    # Every fp16 number, and in fp32 the ties between it and the next, with one bit more and one less.
-    start = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32).view(np.uint32)
-    array = (start[:, None] + np.array([0, 1, 0xFFF, 0x1000, 0x1001, 0x1FFF], np.uint32)).reshape(-1).view(np.float32)
-    with np.errstate(all="ignore"):
-        expected = array.astype(np.float16)
-    assert np.array_equal(to_half(array, FP16).view(np.uint16), expected.view(np.uint16))
-
-
-def test_fast_rounding_of_subnormals_and_their_ties() -> None:
-    array = (np.arange(1 << 15, dtype=np.float64) * 2.0**-26).astype(np.float32)
-    array = np.concatenate([array, -array, np.nextafter(array, np.float32(1)), np.nextafter(array, np.float32(-1))])
-    expected = array.astype(np.float16)
-    assert np.array_equal(to_half(array, FP16).view(np.uint16), expected.view(np.uint16))

@@ -4,41 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
-from anedsl.half import from_half, round_to_half, to_half_exactly
 from tests.language.kernels import outputs_of
-
-floats = st.floats(width=32, allow_nan=True, allow_infinity=True)
-
-
-@settings(max_examples=200, deadline=None)
-@given(hnp.arrays(np.float32, hnp.array_shapes(max_dims=2, max_side=40), elements=floats))
-def test_rounding_to_half_is_numpy_s(array: np.ndarray) -> None:
-    with np.errstate(over="ignore", invalid="ignore"):
-        expected = array.astype(np.float16).astype(np.float32)
-    np.testing.assert_array_equal(round_to_half(array), expected)
-
-
-def test_every_half_and_every_tie_between_two() -> None:
-    halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
-    halves = np.sort(halves[np.isfinite(halves)]).astype(np.float32)
-    ties = ((halves[1:].astype(np.float64) + halves[:-1]) / 2).astype(np.float32)
-    for array in (halves, ties, np.nextafter(ties, np.float32(np.inf)), np.nextafter(ties, np.float32(-np.inf))):
-        np.testing.assert_array_equal(round_to_half(array), array.astype(np.float16).astype(np.float32))
-    edge = np.array([65504, 65519.99, 65520, 1e38, -65520, np.inf, -0.0] * 64, np.float32)
-    with np.errstate(over="ignore"):
-        np.testing.assert_array_equal(round_to_half(edge), edge.astype(np.float16).astype(np.float32))
-
-
-def test_conversions_are_numpy_s_bit_for_bit() -> None:
-    halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
-    np.testing.assert_array_equal(from_half(halves).view(np.uint32), halves.astype(np.float32).view(np.uint32))
-    for numbers in (halves[~np.isnan(halves)], halves[np.isfinite(halves)]):
-        wide = numbers.astype(np.float32)
-        np.testing.assert_array_equal(to_half_exactly(wide).view(np.uint16), numbers.view(np.uint16))
 
 
 def test_fp16_rounds_after_every_op() -> None:

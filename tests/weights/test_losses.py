@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import anedsl
-from anedsl.codegen.half import to_half
+from anedsl.codegen.blob import converted
 from anedsl.codegen.losses import Losses
 from anedsl.types import FP16
 from tests.weights.build import safetensors, tensor, text
@@ -35,7 +35,7 @@ def kernel(tmp_path: Path) -> anedsl.api.Kernel:
 
 def counted(array: Any) -> Losses:
     losses = Losses()
-    to_half(array, FP16, losses)
+    converted(array, FP16, losses)
     return losses
 
 
