@@ -34,7 +34,10 @@ class Data(Protocol):
         ...
 
     def chunks(self) -> Iterator[Array]:
-        """The numbers in row-major order, flat, a piece at a time: memory stays bounded."""
+        """The numbers in row-major order, flat, a piece at a time: memory stays bounded.
+
+        A piece may be overwritten when the next one is asked for.
+        """
         ...
 
 

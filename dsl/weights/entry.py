@@ -17,6 +17,10 @@ MAX_BYTES = 1 << 60
 """The most bytes an array may claim, so that sizes stay within 64 bits."""
 
 
+Piece = bytes | bytearray | memoryview
+"""Some of a file's bytes."""
+
+
 class Entry(NamedTuple):
     """An array of a source, as its header describes it; `dtype` is a name in `STORED`."""
 
@@ -73,7 +77,7 @@ def stored_as(dtype: np.dtype[np.generic]) -> Stored | None:
     return STORED[name]._replace(raw=dtype) if name else None
 
 
-def decoded(piece: bytes | bytearray, stored: Stored) -> Array:
+def decoded(piece: Piece, stored: Stored) -> Array:
     """The numbers in a piece of a file, flat; a bfloat16 becomes the float32 that it is the upper half of."""
     raw = np.frombuffer(piece, np.uint8 if stored.kind == "bool" else stored.raw)
     if stored.name == "bf16":

@@ -13,7 +13,7 @@ from typing import BinaryIO, NamedTuple, Protocol
 
 from anedsl.diagnostics import Failure
 from anedsl.diagnostics.weights import FileChanged, UnreadableFile
-from anedsl.weights.entry import shown
+from anedsl.weights.entry import Piece, shown
 
 
 class Stamp(NamedTuple):
@@ -37,8 +37,10 @@ class Region(Protocol):
     @property
     def place(self) -> Place: ...
 
-    def pieces(self, start: int, length: int, size: int) -> Iterator[bytes | bytearray]:
+    def pieces(self, start: int, length: int, size: int) -> Iterator[Piece]:
         """The bytes `[start, start + length)` in pieces of `size` (the last may be shorter).
+
+        A piece may be overwritten when the next one is asked for.
 
         Raises ANE0416 if the file changed, ANE0410 if it cannot be read.
         """
@@ -72,17 +74,20 @@ def reopen(place: Place) -> BinaryIO:
 def read(file: BinaryIO, length: int, place: Place) -> bytearray:
     """The next bytes of a file, all of them. Raises ANE0416 if it ends before."""
     buffer = bytearray(length)
-    view = memoryview(buffer)
+    _fill(memoryview(buffer), file, place)
+    return buffer
+
+
+def _fill(view: memoryview, file: BinaryIO, place: Place) -> None:
     filled = 0
     try:
-        while filled < length:
+        while filled < len(view):
             count = file.readinto(view[filled:])  # type: ignore[attr-defined]
             if not count:
                 raise Failure(FileChanged(file=place.name))
             filled += count
     except OSError as error:
         raise Failure(UnreadableFile(file=place.name, reason=reason(error))) from None
-    return buffer
 
 
 def reason(error: OSError | ValueError) -> str:
@@ -100,8 +105,11 @@ class FileRegion:
         self.place = place
         self.offset = offset
 
-    def pieces(self, start: int, length: int, size: int) -> Iterator[bytes | bytearray]:
+    def pieces(self, start: int, length: int, size: int) -> Iterator[Piece]:
+        buffer = memoryview(bytearray(min(size, length)))
         with reopen(self.place) as file:
             file.seek(self.offset + start)
             for at in range(0, length, size):
-                yield read(file, min(size, length - at), self.place)
+                piece = buffer[: length - at]
+                _fill(piece, file, self.place)
+                yield piece

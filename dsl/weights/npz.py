@@ -13,7 +13,7 @@ from typing import IO, NoReturn
 from anedsl.data import Data
 from anedsl.diagnostics import Failure
 from anedsl.diagnostics.weights import MalformedFile, UnsupportedMember
-from anedsl.weights.entry import Entry, shown
+from anedsl.weights.entry import Entry, Piece, shown
 from anedsl.weights.files import FileRegion, Place, open_file, reopen
 from anedsl.weights.names import check_name
 from anedsl.weights.npy import Header, read_header
@@ -109,7 +109,7 @@ class MemberRegion:
         self.member = member
         self.offset = offset
 
-    def pieces(self, start: int, length: int, size: int) -> Iterator[bytes | bytearray]:
+    def pieces(self, start: int, length: int, size: int) -> Iterator[Piece]:
         start += self.offset
         if self.member.compress_type == zipfile.ZIP_STORED and start > self.offset:
             # A part of a stacked weight: what stands before it need not be read.
