@@ -141,7 +141,7 @@ def _decompressed(item: Blob, done: blob.Written) -> blob.Written:
     source = item.data.stored.source.load().astype(np.float64).reshape(-1)
     with np.errstate(over="ignore", invalid="ignore"):
         losses.add(source, item.data.stored.load().astype(np.float16).reshape(-1))
-    done = done._replace(overflows=losses.overflowed, largest=losses.largest_overflowed)
+    done = done._replace(overflows=losses.overflowed, largest=losses.largest_overflowed, not_finite=losses.not_finite)
     if losses.share_vanished(source.size) < 1:
         return done
     return done._replace(vanished=losses.vanished, largest_vanished=losses.largest_vanished, share_vanished=1.0)
@@ -150,18 +150,21 @@ def _decompressed(item: Blob, done: blob.Written) -> blob.Written:
 def _warnings(blobs: Sequence[Blob], written: Sequence[blob.Written]) -> list[Diagnostic]:
     found: list[Diagnostic] = []
     for item, done in zip(blobs, written, strict=True):
-        if done.overflows or done.vanished:
+        if done.overflows or done.vanished or done.not_finite:
             found.extend(_lost(item, done))
     return found
 
 
 def _lost(item: Blob, done: blob.Written) -> list[Diagnostic]:
-    from anedsl.diagnostics.weights import WeightOverflow, WeightUnderflow
+    from anedsl.diagnostics.weights import WeightNotFinite, WeightOverflow, WeightUnderflow
 
     span = item.weight.span if item.weight else item.span
     name = item.weight.name if item.weight else item.name
     dtype = "fp16" if isinstance(item.data, PartData) else item.type.dtype.name
     found: list[Diagnostic] = []
+    # A constant that an author writes is meant as it is.
+    if done.not_finite and item.weight:
+        found.append(WeightNotFinite(span=span, name=name, count=done.not_finite))
     if done.overflows:
         found.append(WeightOverflow(span=span, name=name, count=done.overflows, largest=done.largest, dtype=dtype))
     if done.share_vanished > WORTH_SAYING:

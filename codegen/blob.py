@@ -52,7 +52,7 @@ class Written(NamedTuple):
 
     `overflows` counts finite numbers that are infinite in the weight's element type, `largest` is their greatest
     magnitude. `vanished` counts nonzero numbers that are zero there, `largest_vanished` is the greatest magnitude among
-    them, `share_vanished` their part of all nonzero numbers.
+    them, `share_vanished` their part of all nonzero numbers. `not_finite` counts those that were infinite or NaN as given.
     """
 
     bytes: int
@@ -62,6 +62,7 @@ class Written(NamedTuple):
     vanished: int = 0
     largest_vanished: float = 0.0
     share_vanished: float = 0.0
+    not_finite: int = 0
 
 
 def aligned(position: int) -> int:
@@ -132,6 +133,7 @@ def write_blob(type: TensorType, data: Data, files: Sequence[BlobFile]) -> Writt
         losses.vanished,
         losses.largest_vanished,
         losses.share_vanished(type.size),
+        losses.not_finite,
     )
 
 
@@ -147,7 +149,7 @@ def _converted(type: TensorType, data: Data, sink: "_Sink", losses: Losses) -> I
 def converted(given: Array, dtype: DType, losses: Losses) -> Array:
     """Numbers as the file holds them. What is lost is added to `losses`."""
     made = rounded(given, dtype)
-    if dtype.is_float and given.dtype != made.dtype:
+    if dtype.is_float:
         losses.add(given, made)
     return made if dtype.bits >= 8 else packed(made, dtype.bits)
 

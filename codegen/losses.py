@@ -14,12 +14,14 @@ class Losses:
     """Counts of the numbers of one tensor.
 
     `overflowed` were finite and are infinite, `vanished` were not zero and are; `largest_overflowed` and
-    `largest_vanished` are their greatest magnitudes as they were given. `zeros` were zero before.
+    `largest_vanished` are their greatest magnitudes as they were given. `zeros` were zero before, `not_finite` were
+    infinite or NaN.
     """
 
-    __slots__ = ("largest_overflowed", "largest_vanished", "overflowed", "vanished", "zeros")
+    __slots__ = ("largest_overflowed", "largest_vanished", "not_finite", "overflowed", "vanished", "zeros")
 
     def __init__(self) -> None:
+        self.not_finite = 0
         self.overflowed = 0
         self.largest_overflowed = 0.0
         self.vanished = 0
@@ -32,7 +34,9 @@ class Losses:
             return
         bits = _bits(made)
         if bits.max() >= _INFINITE[made.dtype.itemsize]:
-            lost = _magnitudes(given[np.isfinite(given) & ~np.isfinite(made)])
+            finite = np.isfinite(given)
+            self.not_finite += given.size - int(np.count_nonzero(finite))
+            lost = _magnitudes(given[finite & ~np.isfinite(made)])
             self.overflowed += lost.size
             self.largest_overflowed = max(self.largest_overflowed, float(lost.max(initial=0.0)))
         if bits.min() > 0:

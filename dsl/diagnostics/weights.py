@@ -449,3 +449,18 @@ class SimilarKey(Warning):
     array: str
     instead: str
     mapping: str
+
+
+class WeightNotFinite(Warning):
+    """Values that were given for a weight are infinite or NaN. They are written as they are.
+
+    In a trained checkpoint they are the trace of a training run that went wrong. In a mask, infinity gives NaN where a whole
+    row is masked, and the Neural Engine has no NaN: it computes on with infinity or 0.
+    """
+
+    code = "ANE0438"
+    title = "weight `{name}` holds values that are not finite"
+    label = "values that are infinite or NaN: {count}"
+    helps = ("look at where the file comes from; in a mask, -65504 does what -inf is meant for",)
+    name: str
+    count: int

@@ -69,6 +69,7 @@ def test_both_ends_of_a_file(kernel: Any, tmp_path: Path, dtype: str) -> None:
     path = safetensors(tmp_path / "w.safetensors", {"w": tensor(0, raw.nbytes, dtype, (SIZE,))}, raw.tobytes())
     artifact = kernel.compile(tmp_path / "out", weights=path)
     assert [warning.label_text for warning in artifact.warnings] == [
+        "values that are infinite or NaN: 1",
         "values that become infinite: 1; largest magnitude: 131072.0",
         "values that become zero: 1000, 0.50% of those that were not; largest magnitude: 9.09e-13",
     ]
@@ -96,3 +97,17 @@ def test_counts_are_those_of_any_bits(bits: list[int]) -> None:
         assert losses.vanished == int(((made == 0) & (part != 0)).sum()) >= 1
         assert losses.zeros == int((part == 0).sum()) >= 2
         assert losses.overflowed == int((np.isinf(made) & np.isfinite(part)).sum())
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_what_was_not_finite_before_is_said(kernel: Any, tmp_path: Path, dtype: str) -> None:
+    values = np.ones(SIZE, dtype)
+    values[[3, 70_000, SIZE - 1]] = [np.nan, np.inf, -np.inf]
+    artifact = kernel.compile(tmp_path / "out", weights={"w": values})
+    [warning] = artifact.warnings
+    assert text(warning).splitlines()[:2] == [
+        "warning[ANE0438]: weight `w` holds values that are not finite",
+        "^ values that are infinite or NaN: 3",
+    ]
+    [weight] = artifact.manifest["weights"]
+    assert (weight["overflowed"], weight["vanished"]) == (0, 0)
