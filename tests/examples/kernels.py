@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 import torch
 
 import anedsl
@@ -91,7 +92,15 @@ DYNAMIC_LAYER = {
 }
 """The ten programs of a layer whose weights arrive at run time: each kernel, and how many of them it makes."""
 
+LONG = {"classifier_fwd", "classifier_bwd", "softmax_vocab", "conv_peak"}
+"""Kernels of more than 10 GFLOP or 30 MB."""
+
 Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def marked(example: Example) -> Any:
+    """A test's parameter: the kernel at full size, slow where that takes more than a few seconds."""
+    return pytest.param(example, id=example.kernel, marks=[pytest.mark.slow] if example.kernel in LONG else [])
 
 
 class Case:

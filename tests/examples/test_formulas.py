@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from anedsl.frontend import load_file
-from tests.examples.kernels import EXAMPLE, EXAMPLES, KERNELS, LLAMA, QWEN, SMALL_LLAMA, SMALL_QWEN, Case, Example
+from tests.examples.kernels import EXAMPLE, EXAMPLES, KERNELS, LLAMA, QWEN, SMALL_LLAMA, SMALL_QWEN, Case, Example, marked
 
 EXACT = 1e-10
 """The relative error that is allowed without rounding."""
@@ -48,16 +48,8 @@ MEASURED = {
 """The largest relative error over a kernel's outputs in fp16, at the sizes of Llama: the greatest difference divided by the
 greatest magnitude of the exact output. It depends on the library's order of summation: twice as much is allowed."""
 
-LONG = {"classifier_fwd", "classifier_bwd", "softmax_vocab", "conv_peak"}
-"""Kernels of more than 10 GFLOP or 30 MB."""
-
-
 RESIZED = [example for example in KERNELS if {"DIM", "IC", "VOCAB"} & set(example.parameters)]
 """The kernels of Qwen's layers and its classifier, which is that of Llama but for the width."""
-
-
-def _marked(example: Example) -> Any:
-    return pytest.param(example, id=example.kernel, marks=[pytest.mark.slow] if example.kernel in LONG else [])
 
 
 def _relative(case: Case, numerics: str) -> dict[str, float]:
@@ -84,7 +76,7 @@ def test_small_sizes_are_exact_without_rounding(example: Example, sizes: dict[st
     assert max(_relative(Case(example, sizes), "fp64").values()) < EXACT
 
 
-@pytest.mark.parametrize("example", [_marked(example) for example in KERNELS])
+@pytest.mark.parametrize("example", [marked(example) for example in KERNELS])
 def test_a_llama_of_110m_is_exact_without_rounding_and_close_in_fp16(example: Example, record_property: Any) -> None:
     case = Case(example, LLAMA)
     assert max(_relative(case, "fp64").values()) < EXACT

@@ -3,10 +3,15 @@
 `rmsnorm_bwd` is compared with the template's own text. The texts under `data/` were reconstructed from a description of
 the other templates, with as many ops: constants printed with `%f`, a sum of squares times 1/DIM, scores scaled after their
 product, and every transpose written out. Both sides get the same numbers and run in the same executor.
+
+The largest error is that of a single number, and of one draw: other draws may favour either side where the two compute
+differently. The mean hardly depends on the draw.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,16 +24,39 @@ from anedsl.data import ArrayData
 from anedsl.graph import Graph
 from anedsl.reference.executor import execute
 from anedsl.types import DTYPES, TensorType
-from tests.examples.kernels import EXAMPLE, LLAMA, Array, Case
+from tests.examples.formulas import Parameters
+from tests.examples.kernels import DYNAMIC_LAYER, KERNELS, LLAMA, Array, Case, Example, marked
 
 TESTS = Path(__file__).resolve().parents[1]
+DATA = TESTS / "examples" / "data"
 SEED_TEXT = TESTS / "reader" / "data" / "seed_rmsnorm_bwd.mil"
+
+BY_HAND = [example for example in KERNELS if example.seed_ops is not None]
+"""The kernels with a template, of which the number of ops is known. The text of `sdpa_fwd_dynamic` repeats key and value heads
+by `tile`, the ops that its number leaves; that is the right order only where every query head has its own, as here."""
 
 EQUAL = 1.02
 """Where both sides compute the same, the order of their sums still differs."""
 
-PACKED = {"rmsnorm_bwd": 1, "sdpa_fwd": 1, "ffn_fwd": 1, "sdpa_bwd2": 1, "dyn_matmul": 3}
-"""The kernels, and the axis along which their inputs travel as one."""
+SAME = 0.0025
+"""Almost twice the largest error of a text, 0.00134 for `ffn_fwd`: a text with more computes something else."""
+
+PACKED = {
+    "rmsnorm_bwd": 1,
+    "ffn_bwd": 1,
+    "qkv_bwd": 1,
+    "sdpa_bwd1": 1,
+    "sdpa_bwd2": 1,
+    "dyn_matmul": 3,
+    "dyn_matmul_pair": 3,
+    "sdpa_fwd_dynamic": 3,
+    "ffn_fused_dynamic": 3,
+    "sdpa_bwd1_dynamic": 1,
+}
+"""The kernels whose inputs travel as one, and the axis along which they do. The others have an input for each."""
+
+MOVES = {"transpose": 39, "reshape": 60, "slice_by_size": 37}
+"""The ops that only move numbers in the templates of a dynamic layer, its ten programs together."""
 
 
 class Error(NamedTuple):
@@ -55,47 +83,74 @@ def as_in_the_seed(case: Case) -> None:
     case.exact = case.run("fp64")
 
 
+def text_of(kernel: str) -> Path:
+    return SEED_TEXT if kernel == "rmsnorm_bwd" else DATA / f"{kernel}.mil"
+
+
 def causal_mask(length: int) -> Array:
     return np.triu(np.full((1, 1, length, length), -65504.0), 1)
 
 
-def program(case: Case, text: Path, folder: Path) -> Graph:
-    """The hand-written text, read beside weight files that hold the case's weights."""
-    weights = dict(case.weights)
-    if "mask" in text.read_text(encoding="utf-8"):
+def rope_angles(p: Parameters) -> Array:
+    """By position and channel of a head; two channels of a pair turn together."""
+    pair = np.arange(p.HD) // 2
+    return np.multiply.outer(np.arange(p.SEQ), p.ROPE_BASE ** (-2.0 * pair / p.HD))
+
+
+def constants(case: Case, text: str) -> dict[str, Array]:
+    """What the weight files hold that a text names: `w1t` is the weight w1 transposed, the others are tables."""
+    weights = {**case.weights, **{f"{name}t": weight.swapaxes(0, 1) for name, weight in case.weights.items()}}
+    named = set(re.findall(r"weights/(\w+)\.bin", text))
+    if "mask" in named:
         weights["mask"] = causal_mask(case.parameters.SEQ)
+    if "rope_cos" in named:
+        angles = rope_angles(case.parameters)
+        weights |= {"rope_cos": np.cos(angles), "rope_sin": np.sin(angles)}
+    return {name: weights[name] for name in named}
+
+
+def program(case: Case, path: Path, folder: Path) -> Graph:
+    """The hand-written text, read beside weight files that hold the case's weights."""
+    text = path.read_text(encoding="utf-8")
     (folder / "weights").mkdir()
-    for name, array in weights.items():
+    for name, array in constants(case, text).items():
         with BlobFile(folder / "weights" / f"{name}.bin", 1) as file:
             write_blob(TensorType(DTYPES["fp16"], array.shape), ArrayData(array), [file])
-    (folder / "model.mil").write_text(text.read_text(encoding="utf-8"), encoding="utf-8")
+    (folder / "model.mil").write_text(text, encoding="utf-8")
     return read(folder / "model.mil").main
 
 
-def by_hand(graph: Graph, case: Case, axis: int) -> dict[str, Array]:
+def by_hand(graph: Graph, case: Case, axis: int | None) -> dict[str, Array]:
     """What the text computes in fp16, its output cut into those of the kernel."""
-    [surface] = graph.inputs
-    packed = np.concatenate(list(case.inputs.values()), axis)
-    [found] = execute(graph, {surface.name: packed}, "fp16").values()
+    arrays = list(case.inputs.values())
+    surfaces = arrays if axis is None else [np.concatenate(arrays, axis)]
+    inputs = {port.name: array for port, array in zip(graph.inputs, surfaces, strict=True)}
+    [found] = execute(graph, inputs, "fp16").values()
     ends = np.cumsum([array.shape[1] for array in case.exact.values()])
     assert found.shape[1] == ends[-1]
     return dict(zip(case.exact, np.split(found, ends[:-1], axis=1), strict=True))
 
 
-@pytest.mark.parametrize("kernel", PACKED)
-def test_fp16_is_as_exact_as_by_hand(kernel: str, tmp_path: Path, record_property: Any) -> None:
-    case = Case(EXAMPLE[kernel], LLAMA)
-    text = TESTS / "examples" / "data" / f"{kernel}.mil"
-    if kernel == "rmsnorm_bwd":
+def test_the_texts_move_numbers_as_often_as_the_templates() -> None:
+    found = Counter[str]()
+    for kernel, count in DYNAMIC_LAYER.items():
+        text = text_of(kernel).read_text(encoding="utf-8")
+        found.update({op: count * text.count(f" = {op}(") for op in MOVES})
+    assert found == MOVES
+
+
+@pytest.mark.parametrize("example", [marked(example) for example in BY_HAND])
+def test_fp16_is_as_exact_as_by_hand(example: Example, tmp_path: Path, record_property: Any) -> None:
+    case = Case(example, LLAMA)
+    if example.kernel == "rmsnorm_bwd":
         as_in_the_seed(case)
-        text = SEED_TEXT
-    graph = program(case, text, tmp_path)
-    assert len(graph.operations) == EXAMPLE[kernel].seed_ops
+    graph = program(case, text_of(example.kernel), tmp_path)
+    assert len(graph.operations) == example.seed_ops
 
     ours = error(case.run("fp16"), case.exact)
-    theirs = error(by_hand(graph, case, PACKED[kernel]), case.exact)
+    theirs = error(by_hand(graph, case, PACKED.get(example.kernel)), case.exact)
     # As text: the processes of a parallel run hand on plain values only.
     record_property("errors", f"ours {ours}, by hand {theirs}")
     assert 0 < ours.largest <= EQUAL * theirs.largest
     assert 0 < ours.mean <= EQUAL * theirs.mean
-    assert theirs.largest < 0.01, "the text computes something else"
+    assert theirs.largest < SAME, "the text computes something else"
