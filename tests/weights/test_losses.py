@@ -106,7 +106,7 @@ def test_what_was_not_finite_before_is_said(kernel: Any, tmp_path: Path, dtype: 
     artifact = kernel.compile(tmp_path / "out", weights={"w": values})
     [warning] = artifact.warnings
     assert text(warning).splitlines()[:2] == [
-        "warning[ANE0438]: weight `w` holds values that are not finite",
+        "warning[ANE0409]: weight `w` holds values that are not finite",
         "^ values that are infinite or NaN: 3",
     ]
     [weight] = artifact.manifest["weights"]
