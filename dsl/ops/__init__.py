@@ -21,6 +21,7 @@ from anedsl.ops import (
     shape,
     slicing,
     sorting,
+    suppression,
     transposed,
 )
 from anedsl.ops.record import Op
@@ -36,6 +37,7 @@ FAMILIES = (
     slicing,
     scattering,
     sorting,
+    suppression,
     linear,
     transposed,
     pooling,

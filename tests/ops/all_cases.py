@@ -19,6 +19,7 @@ from tests.ops import (
     cases_shape,
     cases_slicing,
     cases_sorting,
+    cases_suppression,
 )
 from tests.ops.case import Case
 
@@ -38,6 +39,7 @@ FAMILIES = (
     cases_resampling,
     cases_sampling,
     cases_sorting,
+    cases_suppression,
     cases_quantization,
 )
 

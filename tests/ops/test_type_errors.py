@@ -30,11 +30,12 @@ from anedsl.ops import (
     shape,
     slicing,
     sorting,
+    suppression,
     transposed,
 )
 from anedsl.source import Source, Span
 from anedsl.types import DTYPES, TensorType
-from tests.ops import mistakes_images, mistakes_linear, mistakes_numbers, mistakes_shape, mistakes_slicing
+from tests.ops import mistakes_boxes, mistakes_images, mistakes_linear, mistakes_numbers, mistakes_shape, mistakes_slicing
 from tests.ops.mistake import Mistake
 
 RULES = (
@@ -56,6 +57,7 @@ RULES = (
     shape,
     slicing,
     sorting,
+    suppression,
     transposed,
 )
 
@@ -65,6 +67,7 @@ MISTAKES = [
     *mistakes_slicing.MISTAKES,
     *mistakes_linear.MISTAKES,
     *mistakes_images.MISTAKES,
+    *mistakes_boxes.MISTAKES,
     *mistakes_numbers.MISTAKES,
 ]
 
