@@ -11,6 +11,7 @@ import numpy as np
 
 from anedsl.codegen import blob
 from anedsl.codegen.folder import replaced_folder
+from anedsl.codegen.foreign import check_literals
 from anedsl.codegen.legalize import legalize
 from anedsl.codegen.losses import WORTH_SAYING, Losses
 from anedsl.codegen.manifest import FILE, manifest, to_json
@@ -51,10 +52,11 @@ def prepare(graph: Graph, options: Options) -> Emission:
     lowered = lower_packs(graph)
     # A slice of a pack, or a pack of slices, may meet the kernel's own slices and concats.
     legal = legalize(expand_stored(tidy(lowered.graph)), options.dialect, options.route, options.chip)
+    check_literals(legal, options.emit)
     if "mlpackage" in options.emit:
-        from anedsl.codegen.mlpackage import check_types
+        from anedsl.codegen.features import check_types
 
-        check_types(legal)
+        check_types(legal, options.dialect)
     return Emission(lowered, legal, build(legal, options.dialect))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from anedsl.codegen.avoidance import avoid
 from anedsl.data import Array, Data
 from anedsl.diagnostics import Diagnostic, Failure
-from anedsl.graph import CONST, Graph, Node, Port, Value, call_of, make_const, make_node, replaced
+from anedsl.graph import CONST, Graph, Node, Port, Value, call_of, is_op, make_const, make_node, replaced
 from anedsl.ops import OPS
 from anedsl.ops.record import REQUIRED, Attribute
 from anedsl.types import Shape
@@ -63,7 +63,7 @@ def separate_conv_bias(graph: Graph, *, of_consts: bool, of_values: bool) -> Gra
     made = {node.result: node for node in graph.constants}
     nodes: list[Node] = []
     for node in graph.nodes:
-        bias = node.operands.get("bias") if node.op.name == "conv" else None
+        bias = node.operands.get("bias") if is_op(node, "conv") else None
         if bias is not None and (of_consts if bias in made else of_values):
             nodes.extend(_conv_then_add(node, made))
         else:
@@ -110,15 +110,15 @@ class ReshapedData:
 
 
 def check_opset(graph: Graph, dialect: str) -> Graph:
-    """Reports ops and attributes that the dialect's opset does not have yet (ANE0430), all of them at once.
+    """Reports ops and attributes that the dialect's opset does not have yet (ANE0430) or any more (ANE0439), all at once.
 
     An attribute that is newer than the opset and has its default value is left out: the older op behaves so by itself.
     """
     opset = OPSET_OF[dialect]
-    if opset == OPSETS[-1]:
+    earlier, later = OPSETS[: OPSETS.index(opset)], frozenset(OPSETS[OPSETS.index(opset) + 1 :])
+    problems: list[Diagnostic] = [_too_old(node, dialect) for node in graph.nodes if node.op.until in earlier]
+    if not later and not problems:
         return graph
-    later = frozenset(OPSETS[OPSETS.index(opset) + 1 :])
-    problems: list[Diagnostic] = []
     nodes = [_in_opset(node, dialect, later, problems) for node in graph.nodes]
     if problems:
         raise Failure(*problems)
@@ -149,6 +149,13 @@ def _default(attribute: Attribute, node: Node) -> Any:
     if default is REQUIRED:
         return None
     return default(call_of(node)) if callable(default) else default
+
+
+def _too_old(node: Node, dialect: str) -> Diagnostic:
+    from anedsl.diagnostics.artifacts import NotWritable
+
+    reason = f"this is its form up to {node.op.until}, and the dialect has opset {OPSET_OF[dialect]}"
+    return NotWritable(span=node.span, what=f"`{node.op.name}`", where=f"in dialect {dialect}", reason=reason)
 
 
 def _too_new(node: Node, what: str, since: str, dialect: str) -> Diagnostic:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from anedsl.codegen.names import legal
 from anedsl.codegen.packs import Place, Surface
-from anedsl.graph import CONST, Graph, Node, Pack, Port, Value, make_node
+from anedsl.graph import CONST, Graph, Node, Pack, Port, Value, is_op, make_node
 from anedsl.ops import OPS
 from anedsl.passes import tidy
 from anedsl.types import TensorType
@@ -112,7 +112,7 @@ def recognized(graph: Graph) -> Sides:
 
 def _input_pack(graph: Graph, port: Port, taken: set[str]) -> Surface | None:
     users = [node for node in graph.nodes if port.value in node.values]
-    if not users or any(node.op.name != "slice_by_size" for node in users) or any(o.value is port.value for o in graph.outputs):
+    if not users or not all(is_op(node, "slice_by_size") for node in users) or any(o.value is port.value for o in graph.outputs):
         return None
     shape = port.value.type.shape
     pieces: dict[tuple[int, int], str] = {}
@@ -147,7 +147,7 @@ def _without_gaps(pieces: Sequence[tuple[tuple[int, int], str]], size: int) -> l
 
 def _output_pack(graph: Graph, port: Port, taken: set[str]) -> Surface | None:
     node = next((n for n in graph.nodes if port.value in n.results and n.op is not CONST), None)
-    if node is None or node.op.name != "concat" or node.attributes["interleave"]:
+    if node is None or not is_op(node, "concat") or node.attributes["interleave"]:
         return None
     parts = node.values
     constants = {n.result for n in graph.constants}
@@ -156,10 +156,12 @@ def _output_pack(graph: Graph, port: Port, taken: set[str]) -> Surface | None:
         return None
     axis = node.attributes["axis"] % port.value.type.rank
     outputs = {o.name for o in graph.outputs}
-    # An input may pass through under its own name; no other port may have it.
+    # An input may pass through under its own name; no other port may have it. But a pack of inputs only is one of inputs.
     names = [part.name if part.name not in outputs else "" for part in parts]
     inputs = {p.name for p in graph.inputs}
     ours = {part.name for part in parts if any(p.value is part for p in graph.inputs)}
+    if len(ours) == len(parts):
+        ours.clear()
     return _surface(port, axis, [(p.type.shape[axis], n) for p, n in zip(parts, names, strict=True)], taken - (inputs & ours))
 
 

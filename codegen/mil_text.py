@@ -5,11 +5,15 @@ Dialect 1.3 writes a scalar as `fp16(0x1p+0)`, dialect 1.0 as `tensor<fp16, []>(
 
 # Annotations are not postponed here: as text they make every NamedTuple cost milliseconds at import.
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from anedsl.codegen.mil_types import STRING, compound, spelled
 from anedsl.codegen.program import Argument, Constant, Program, Statement
 from anedsl.codegen.version import VERSION
+from anedsl.data import Array
 from anedsl.types import TensorType
 
 
@@ -70,10 +74,10 @@ class _Writer:
         arguments = ", ".join(
             [f"{key} = {value if value.__class__ is str else self.argument(value)}" for key, value in item.arguments]
         )
-        name = f'name = {self.string}("{item.results[0][0]}")'
-        if item.op.startswith("constexpr_") and self.program.opset in ("ios16", "ios17"):
-            return f"        {results} = {item.op}()[{', '.join(filter(None, [arguments, name]))}];"
-        return f"        {results} = {item.op}({arguments})[{name}];"
+        attributes = [f"{key} = {self.value(value)}" for key, value in item.attributes]
+        attributes.append(f'name = {self.string}("{item.name}")')
+        head = f"{results} = {item.op}" if results else item.op
+        return f"        {head}({arguments})[{', '.join(attributes)}];"
 
     def argument(self, argument: Argument) -> str:
         if isinstance(argument, str):
@@ -83,29 +87,64 @@ class _Writer:
     def type(self, type: TensorType) -> str:
         text = self.types.get(type)
         if text is None:
-            dims = ", ".join(map(str, type.shape))
-            scalar = self.short and not type.shape
-            text = self.types[type] = type.dtype.name if scalar else f"tensor<{type.dtype.name}, [{dims}]>"
+            text = self.types[type] = spelled(type, self.short)
         return text
 
     def value(self, constant: Constant) -> str:
         value = constant.value
         type = self.type(constant.type)
-        if isinstance(value, str):
-            return f'{type}("{value}")'
         if isinstance(value, int):
             place = self.places[value]
             offset = "uint64" if self.short else "tensor<uint64, []>"
             path = f'{self.string}("@model_path/{place.path}")'
             return f"{type}(BLOBFILE(path = {path}, offset = {offset}({place.offset})))"
-        return f"{type}({_nested(value.tolist(), _SCALAR[constant.type.dtype.kind])})"
+        return f"{type}({payload(constant)})"
 
 
 def _bool_text(value: bool) -> str:
     return "true" if value else "false"
 
 
-_SCALAR = {"float": float_text, "int": str, "uint": str, "bool": _bool_text}
+def _quoted(value: str) -> str:
+    return f'"{value}"'
+
+
+_SCALAR: dict[str, Callable[[Any], str]] = {"f": float_text, "i": str, "u": str, "b": _bool_text}
+"""How a number is written, by numpy's kind of element type."""
+
+
+_BRACKETS = {"list": ("[", "]"), "tuple": ("(", ")"), "dict": ("{", "}")}
+
+
+def literal_text(constant: Constant) -> str:
+    """A literal with its type, in dialect 1.3."""
+    return f"{spelled(constant.type, True)}({payload(constant)})"
+
+
+def payload(constant: Constant) -> str:
+    """What stands between the parentheses of a literal. Literals within lists, tuples and dicts have no types, as Apple's
+    printer has it."""
+    value = constant.value
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, np.ndarray):
+        return _nested(_arranged(value, constant.type).tolist(), _SCALAR[value.dtype.kind])
+    assert isinstance(value, tuple)
+    if constant.type.dtype is STRING or compound(constant.type.dtype).kind == "tensor":
+        return _nested(_arranged(np.array(value, object), constant.type).tolist(), _quoted)
+    parts = [payload(part) for part in value]
+    kind = compound(constant.type.dtype).kind
+    if kind == "dict":
+        parts = [f"{{{key}, {item}}}" for key, item in zip(parts[::2], parts[1::2], strict=True)]
+    opening, closing = _BRACKETS[kind]
+    return f"{opening}{', '.join(parts)}{closing}"
+
+
+def _arranged(value: Array, type: TensorType) -> Array:
+    """The elements in the shape of the type; those of a tensor of unknown sizes stay one flat list."""
+    if type.dtype.kind != "other":
+        return value.reshape(type.shape)
+    return value if compound(type.dtype).sizes else value.reshape(())
 
 
 def _nested(value: Any, scalar: Any) -> str:

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from anedsl.codegen.features import describe
+from anedsl.codegen.mil_types import UNKNOWN, Compound, compound, compound_kind, element_of
 from anedsl.codegen.program import Argument, Constant, Program, Statement
 from anedsl.codegen.proto import load
-from anedsl.diagnostics import Diagnostic, Failure
-from anedsl.graph import Graph, Port
 from anedsl.types import TensorType
 
 VERSIONS = {"ios16": ("CoreML6", 7), "ios18": ("CoreML8", 9)}
@@ -23,27 +25,11 @@ _PROTO_DTYPES = {
     "bool": "BOOL", "string": "STRING", "fp16": "FLOAT16", "fp32": "FLOAT32", "fp64": "FLOAT64", "int8": "INT8",
     "int16": "INT16", "int32": "INT32", "int64": "INT64", "uint8": "UINT8", "uint16": "UINT16", "uint32": "UINT32",
     "uint64": "UINT64", "int4": "INT4", "uint1": "UINT1", "uint2": "UINT2", "uint3": "UINT3", "uint4": "UINT4",
-    "uint6": "UINT6",
+    "uint6": "UINT6", "bf16": "BFLOAT16",
 }  # fmt: skip
 
 _RAW = frozenset({"fp16", "int8", "uint8", "uint32"})
 _FIELDS = {"bool": "bools", "fp32": "floats", "fp64": "doubles", "int64": "longInts", "uint64": "longInts"}
-_IO_DTYPES = {"fp16": "FLOAT16", "fp32": "FLOAT32", "int32": "INT32"}
-
-
-def check_types(graph: Graph) -> None:
-    """Reports inputs and outputs of a physical graph whose element type Core ML does not pass (ANE0433)."""
-    sides = (("input", graph.inputs), ("output", graph.outputs))
-    problems = [_bad_type(port, side) for side, ports in sides for port in ports if port.value.type.dtype.name not in _IO_DTYPES]
-    if problems:
-        raise Failure(*problems)
-
-
-def _bad_type(port: Port, side: str) -> Diagnostic:
-    from anedsl.diagnostics.artifacts import PackageType
-
-    type = port.value.type
-    return PackageType(span=port.span, name=port.name, side=side, dtype=type.dtype.name, type=str(type))
 
 
 def model_bytes(program: Program, offsets: Sequence[int], doc: str = "") -> bytes:
@@ -97,11 +83,7 @@ class _ModelWriter:
     def model(self, doc: str) -> Any:
         opset, version = VERSIONS[self.program.opset]
         model = load("Model_pb2").Model(specificationVersion=version)
-        for name, type in self.program.inputs:
-            self.feature(model.description.input.add(), name, type, scalar_shape=(1,))
-        types = {name: type for item in self.program.statements if isinstance(item, Statement) for name, type in item.results}
-        for name in self.program.outputs:
-            self.feature(model.description.output.add(), name, types[name], scalar_shape=())
+        describe(model.description, self.program)
         if doc:
             model.description.metadata.shortDescription = doc
         model.mlProgram.version = 1
@@ -118,25 +100,17 @@ class _ModelWriter:
         block.outputs.extend(self.program.outputs)
         return model
 
-    def feature(self, feature: Any, name: str, type: TensorType, scalar_shape: tuple[int, ...]) -> None:
-        feature.name = name
-        array = feature.type.multiArrayType
-        array.dataType = array.DESCRIPTOR.enum_types_by_name["ArrayDataType"].values_by_name[_IO_DTYPES[type.dtype.name]].number
-        array.shape.extend(type.shape or scalar_shape)
-
     def constant(self, op: Any, item: Constant) -> None:
         self.name(op, item.name)
         self.value(op.attributes["val"], item)
         op.outputs.add(name=item.name, type=self.type(item.type))
 
     def statement(self, op: Any, item: Statement) -> None:
-        as_attributes = item.op.startswith("constexpr_") and self.program.opset in ("ios16", "ios17")
         for key, argument in item.arguments:
-            if as_attributes and isinstance(argument, Constant):
-                self.value(op.attributes[key], argument)
-            else:
-                self.bind(op.inputs[key].arguments, argument)
-        self.name(op, item.results[0][0])
+            self.bind(op.inputs[key].arguments, argument)
+        for key, constant in item.attributes:
+            self.value(op.attributes[key], constant)
+        self.name(op, item.name)
         for name, type in item.results:
             op.outputs.add(name=name, type=self.type(type))
 
@@ -158,12 +132,38 @@ class _ModelWriter:
         found = self.types.get(type)
         if found is None:
             found = self.types[type] = self.mil.ValueType()
-            tensor = found.tensorType
-            tensor.dataType = getattr(self.mil, _PROTO_DTYPES[type.dtype.name])
-            tensor.rank = type.rank
-            for dim in type.shape:
-                tensor.dimensions.add().constant.size = dim
+            if type.dtype.kind == "other":
+                self.compound(found, compound(type.dtype))
+            else:
+                self.tensor(found.tensorType, type.dtype.name, type.shape)
         return found
+
+    def tensor(self, tensor: Any, element: str, sizes: Sequence[int | str]) -> None:
+        tensor.dataType = getattr(self.mil, _PROTO_DTYPES[element])
+        tensor.rank = len(sizes)
+        for size in sizes:
+            self.size(tensor.dimensions.add(), size)
+
+    def size(self, dimension: Any, size: int | str) -> None:
+        if size == UNKNOWN:
+            dimension.unknown.variadic = False
+        else:
+            dimension.constant.size = int(size)
+
+    def compound(self, found: Any, known: Compound) -> None:
+        parts = [self.type(part) for part in known.parts]
+        if known.kind == "tensor":
+            self.tensor(found.tensorType, known.element, known.sizes)
+        elif known.kind == "list":
+            found.listType.type.CopyFrom(parts[0])
+            self.size(found.listType.length, known.sizes[0])
+        elif known.kind == "dict":
+            found.dictionaryType.keyType.CopyFrom(parts[0])
+            found.dictionaryType.valueType.CopyFrom(parts[1])
+        elif known.kind == "tuple":
+            found.tupleType.types.extend(parts)
+        else:
+            found.stateType.wrappedType.CopyFrom(parts[0])
 
     def value(self, value: Any, item: Constant) -> None:
         value.type.CopyFrom(self.type(item.type))
@@ -171,14 +171,34 @@ class _ModelWriter:
             value.blobFileValue.fileName = f"@model_path/{WEIGHTS_PATH}"
             value.blobFileValue.offset = self.offsets[item.value]
             return
+        if isinstance(item.value, tuple) and compound_kind(item.type) != "tensor":
+            self.parts(value.immediateValue, compound_kind(item.type), item.value)
+            return
         tensor = value.immediateValue.tensor
-        dtype = item.type.dtype.name
-        if isinstance(item.value, str):
-            tensor.strings.values.append(item.value)
-        elif dtype in _RAW:
+        element = element_of(item.type)
+        if element == "string":
+            tensor.strings.SetInParent()
+            tensor.strings.values.extend([item.value] if isinstance(item.value, str) else item.value)
+            return
+        assert isinstance(item.value, np.ndarray)
+        if element in _RAW:
             tensor.bytes.values = item.value.tobytes()
         else:
-            field = getattr(tensor, _FIELDS.get(dtype, "ints"))
+            field = getattr(tensor, _FIELDS.get(element, "ints"))
             # Also an empty tensor says by its field what its elements are.
             field.SetInParent()
             field.values.extend(item.value.reshape(-1).tolist())
+
+    def parts(self, value: Any, kind: str, parts: Sequence[Constant]) -> None:
+        """The parts of a list, tuple or dict: each has its type again."""
+        if kind != "dict":
+            values = getattr(value, kind).values
+            getattr(value, kind).SetInParent()
+            for part in parts:
+                self.value(values.add(), part)
+            return
+        value.dictionary.SetInParent()
+        for key, item in zip(parts[::2], parts[1::2], strict=True):
+            pair = value.dictionary.values.add()
+            self.value(pair.key, key)
+            self.value(pair.value, item)

@@ -8,6 +8,7 @@ import numpy as np
 
 from anedsl.codegen.blob import CODES, OLD_CODES
 from anedsl.codegen.legalize import OPSET_OF, ReshapedData
+from anedsl.codegen.mil_types import ELEMENTS, STRING, compound
 from anedsl.codegen.names import WORDS, Names, is_legal, legal, unique_files
 from anedsl.data import Array, Data, rounded
 from anedsl.diagnostics import Failure
@@ -16,8 +17,8 @@ from anedsl.ops.record import Attribute, Op, Operand
 from anedsl.source import Span
 from anedsl.types import BOOL, FP32, INT32, DType, TensorType
 
-STRING = DType("string", "string", 0, "O")
-"""The element type of text: only consts have it."""
+LISTING = ("ios15", "ios16", "ios17")
+"""The opsets in which the operands of `constexpr` ops stand in the attribute list."""
 
 SMALL = 10
 """A float const of fewer elements is written into the program itself; a weight never is."""
@@ -38,23 +39,41 @@ class Blob(NamedTuple):
     span: Span
 
 
+class InFile(NamedTuple):
+    """Numbers in a weight file of a program that was read: the path as the program names it, and the position of the
+    chunk's metadata."""
+
+    path: str
+    offset: int
+
+
 class Constant(NamedTuple):
-    """A const: a rounded array, a text, or the index of a blob in `Program.blobs`."""
+    """A const: a rounded array, a text, or the index of a blob in `Program.blobs`.
+
+    Those of an opaque op may also be a tuple of texts, in row-major order, or of the parts of a list, tuple or dict (keys and
+    values in turn), which are consts without names. A tensor of unknown sizes is a flat array. A place in a file is not
+    written again.
+    """
 
     name: str
     type: TensorType
-    value: Array | str | int
+    value: Array | str | int | tuple[Any, ...] | InFile
 
 
 Argument = str | tuple[str, ...] | Constant
 
 
 class Statement(NamedTuple):
-    """One op. Arguments are sorted by name; each is the name of a value, several names, or a const that stands in place."""
+    """One op. Arguments are sorted by name; each is the name of a value, several names, or a const that stands in place.
+
+    `name` is that of its first result, or one of its own; `attributes` are what else stands in the attribute list.
+    """
 
     op: str
     arguments: tuple[tuple[str, Argument], ...]
     results: tuple[tuple[str, TensorType], ...]
+    name: str
+    attributes: tuple[tuple[str, Constant], ...] = ()
 
 
 class Program(NamedTuple):
@@ -97,7 +116,7 @@ class _Builder:
         graph = self.graph
         ports = [*graph.inputs, *graph.outputs]
         self._check_port_names()
-        self.names = Names(port.name for port in ports)
+        self.names = Names([*(port.name for port in ports), *{node.op.name: None for node in graph.operations}])
         for port in ports:
             self.value_names[port.value] = port.name
         # What an author named keeps its name; consts of the compiler's own give way.
@@ -133,8 +152,8 @@ class _Builder:
         """By attribute value, the parameters that have it."""
         for node in self.graph.operations:
             for attribute in node.op.attributes:
-                value = node.attributes.get(attribute.name)
-                if value is not None:
+                value = _value(node, attribute)
+                if value is not None and not isinstance(value, Constant):
                     self.users.setdefault(_attribute_key(node, attribute, value), set()).add(attribute.name)
 
     def _statement(self, node: Node) -> None:
@@ -145,16 +164,24 @@ class _Builder:
         # Operands of constexpr ops stand in place, as Apple's printer and coremltools write them.
         in_place = op.name.startswith("constexpr_")
         arguments: list[tuple[str, Argument]] = []
+        attributes: list[tuple[str, Constant]] = []
         for slot in slots:
             argument: Argument | None
             if isinstance(slot, Attribute):
                 argument = self._attribute(node, slot, in_place)
+                listed = slot.kind == "listed"
             else:
                 argument = self._operand(node, slot, in_place)
-            if argument is not None:
+                listed = False
+            # In the list `name` is that of the op.
+            listed = listed or (in_place and self.opset in LISTING and slot.name != "name")
+            if listed and isinstance(argument, Constant):
+                attributes.append((slot.name, argument))
+            elif argument is not None:
                 arguments.append((slot.name, argument))
         results = tuple((self._result_name(node, value), value.type) for value in node.results)
-        self.statements.append(Statement(op.name, tuple(arguments), results))
+        name = results[0][0] if results else self.names.numbered(op.name, self.hints)
+        self.statements.append(Statement(op.name, tuple(arguments), results, name, tuple(attributes)))
 
     def _result_name(self, node: Node, value: Value) -> str:
         name = self.value_names.get(value)
@@ -205,9 +232,10 @@ class _Builder:
         return self._placed(Constant(name, type, index), named)
 
     def _attribute(self, node: Node, attribute: Attribute, in_place: bool) -> Argument | None:
-        value = node.attributes.get(attribute.name)
-        if value is None:
-            return None
+        value = _value(node, attribute)
+        if value is None or isinstance(value, Constant):
+            # A const holds a tensor or a text: a list stands in place, as coremltools writes the classes of `classify`.
+            return None if value is None else _rounded(value, node.span)
         key = _attribute_key(node, attribute, value)
         known = None if in_place else self.attribute_names.get(key)
         if known is not None:
@@ -245,6 +273,25 @@ class _Builder:
         return constant
 
 
+def _value(node: Node, attribute: Attribute) -> Any:
+    """The value of an attribute; a text that an opaque op is given is as those of other ops are."""
+    value = node.attributes.get(attribute.name)
+    return value.value if attribute.kind == "literal" and value is not None and isinstance(value.value, str) else value
+
+
+def _rounded(constant: Constant, span: Span) -> Constant:
+    """The const with its numbers rounded to their element types."""
+    value = constant.value
+    if isinstance(value, tuple):
+        return constant._replace(value=tuple(_rounded(part, span) if isinstance(part, Constant) else part for part in value))
+    if not isinstance(value, np.ndarray):
+        return constant
+    type = constant.type
+    if type.dtype.kind == "other":
+        type = TensorType(ELEMENTS.get(compound(type.dtype).element, FP32), value.shape)
+    return constant._replace(value=literal(value, type, span))
+
+
 def _is_data(dtype: DType) -> bool:
     """Floats and integers of few bits are data; wider integers and booleans are parameters, which stay inline (rule B7)."""
     return dtype.is_float or (dtype.is_integer and dtype.bits <= 8)
@@ -265,7 +312,7 @@ def _attribute_dtype(node: Node, attribute: Attribute) -> DType:
         return INT32 if attribute.domain is None else attribute.domain.dtypes[0]
     if kind in ("bool", "bools"):
         return BOOL
-    if kind in ("string", "dtype"):
+    if kind in ("string", "dtype", "literal", "listed"):
         return STRING
     if attribute.domain is not None:
         for operand in node.op.operands:

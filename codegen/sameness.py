@@ -43,7 +43,7 @@ class _Renaming:
         return self.numbers.setdefault(name, len(self.numbers))
 
     def statement(self, item: Statement) -> Any:
-        arguments = [(key, self.argument(value)) for key, value in item.arguments]
+        arguments = [(key, self.argument(value)) for key, value in (*item.arguments, *item.attributes)]
         return item.op, arguments, [(self.number(name), str(type)) for name, type in item.results]
 
     def argument(self, value: Argument) -> Any:
@@ -57,4 +57,6 @@ class _Renaming:
             value = ("file", self.written[value].sha256)
         elif isinstance(value, np.ndarray):
             value = value.tobytes()
+        elif isinstance(value, tuple):
+            value = [self.constant(part) if isinstance(part, Constant) else part for part in value]
         return self.number(item.name) if item.name else "", str(item.type), value

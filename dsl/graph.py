@@ -106,6 +106,11 @@ def call_of(node: Node) -> Call:
     return Call(node.op, types, dict(node.attributes), node.span)
 
 
+def is_op(node: Node, *names: str) -> bool:
+    """Whether a node is one of these ops; an opaque one has only the name of it."""
+    return node.op.name in names and not node.op.opaque
+
+
 def _no_rule(call: Call) -> TensorType:
     raise AssertionError("a const is made by `make_const`")
 

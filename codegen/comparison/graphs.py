@@ -1,7 +1,8 @@
 """Compares two physical graphs from their outputs up.
 
 Names, the order of ops that do not depend on each other, and how often one const is written do not count: two values are the
-same if the same op makes them of the same values with the same attributes; consts are compared by their numbers.
+same if the same op makes them of the same values with the same attributes; consts are compared by their numbers. Ops with an
+effect, which read and write states, are compared one by one in their order.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from anedsl.codegen.comparison.constants import Constants, first_difference
+from anedsl.codegen.mil_text import literal_text
+from anedsl.codegen.program import Constant
 from anedsl.graph import CONST, Graph, Node, Port, Value, call_of
 from anedsl.ops.record import REQUIRED, Attribute
 from anedsl.printing.numbers import plain_value
@@ -25,7 +28,7 @@ class Where(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """The first difference: `kind` is op, operands, attribute, type, const, input, output or ports."""
+    """The first difference: `kind` is op, operands, attribute, type, const, input, output, ports or effect."""
 
     kind: str
     text: str
@@ -99,6 +102,12 @@ def place(span: Span) -> str:
     return f"{name}:{line}:{column}"
 
 
+def node_place(node: Node) -> Where:
+    """An op that may have no result."""
+    name = node.results[0].name if node.results else ""
+    return Where(name, node.op.name, place(node.span))
+
+
 class _Side:
     """Who makes each value of a graph."""
 
@@ -106,6 +115,8 @@ class _Side:
         self.inputs = {port.value: port.name for port in graph.inputs}
         self.outputs = {port.name: port.value for port in graph.outputs}
         self.made = {result: (node, index) for node in graph.nodes for index, result in enumerate(node.results)}
+        self.effects = [node for node in graph.operations if node.op.effect]
+        self.order = {id(node): number for number, node in enumerate(self.effects, 1)}
 
     def where(self, value: Value) -> Where:
         if value in self.inputs:
@@ -127,7 +138,22 @@ class _Walk:
             found = self._values(self.left.outputs[pair.left], self.right.outputs[pair.right])
             if found is not None:
                 return found
-        return None
+        return self._effects()
+
+    def _effects(self) -> Difference | None:
+        left, right = self.left.effects, self.right.effects
+        for m, n in zip(left, right, strict=False):
+            found = self._use(m, n, "effect", node_place(m), node_place(n))
+            for a, b in zip(m.values, n.values, strict=True) if found is None else ():
+                found = found or self._values(a, b)
+            found = found or self._attributes(m, n, node_place(m), node_place(n))
+            if found is not None:
+                return found
+        if len(left) == len(right):
+            return None
+        more = (left if len(left) > len(right) else right)[min(len(left), len(right))]
+        sides = (node_place(more), None) if len(left) > len(right) else (None, node_place(more))
+        return Difference("effect", f"only one has this `{more.op.name}`", *sides)
 
     def _values(self, left: Value, right: Value) -> Difference | None:
         """Operands before what is made of them, so that the first difference is the one that the others follow from."""
@@ -156,16 +182,32 @@ class _Walk:
                 return None
             return self._differ("input", f"{self._what(self.left, a)} and {self._what(self.right, b)}", a, b)
         (m, i), (n, j) = self.left.made[a], self.right.made[b]
+        left, right = self.left.where(a), self.right.where(b)
+        found = self._use(m, n, "op", left, right)
+        if found is None and i != j:
+            return Difference("op", f"result {i} and result {j} of `{m.op.name}`", left, right)
+        order = self.left.order.get(id(m)), self.right.order.get(id(n))
+        if found is None and order[0] != order[1]:
+            return Difference("effect", f"`{m.op.name}` is op {order[0]} and op {order[1]} on states", left, right)
+        return found
+
+    def _use(self, m: Node, n: Node, kind: str, left: Where, right: Where) -> Difference | None:
+        """Whether two nodes are the same op of equally many operands."""
         if m.op.name != n.op.name:
-            return self._differ("op", f"`{m.op.name}` and `{n.op.name}`", a, b)
-        if i != j:
-            return self._differ("op", f"result {i} and result {j} of `{m.op.name}`", a, b)
+            return Difference(kind, f"`{m.op.name}` and `{n.op.name}`", left, right)
         shapes = [{k: len(o) if isinstance(o, tuple) else 1 for k, o in node.operands.items()} for node in (m, n)]
         if shapes[0] != shapes[1]:
             listed = [", ".join(f"{k} ({c})" if c > 1 else k for k, c in shape.items()) or "none" for shape in shapes]
-            return self._differ("operands", f"`{m.op.name}` of {listed[0]}, and of {listed[1]}", a, b)
+            return Difference("operands", f"`{m.op.name}` of {listed[0]}, and of {listed[1]}", left, right)
         # In one order, so that operands are compared by their names.
-        return None if list(m.operands) == list(n.operands) else self._differ("operands", "operands in another order", a, b)
+        if list(m.operands) != list(n.operands):
+            return Difference("operands", "operands in another order", left, right)
+        return None
+
+    def _attributes(self, m: Node, n: Node, left: Where, right: Where) -> Difference | None:
+        for name, one, other in differing_attributes(m, n):
+            return Difference("attribute", f"`{name}` of `{m.op.name}` is {one} and {other}", left, right)
+        return None
 
     def _what(self, side: _Side, value: Value) -> str:
         where = side.where(value)
@@ -174,8 +216,9 @@ class _Walk:
     def _after(self, a: Value, b: Value) -> Difference | None:
         m, n = self.left.made[a][0], self.right.made[b][0]
         if m.op is not CONST:
-            for name, one, other in differing_attributes(m, n):
-                return self._differ("attribute", f"`{name}` of `{m.op.name}` is {one} and {other}", a, b)
+            found = self._attributes(m, n, self.left.where(a), self.right.where(b))
+            if found is not None:
+                return found
         if a.type != b.type:
             return self._differ("type", f"`{a.type}` and `{b.type}`", a, b)
         if m.op is CONST:
@@ -200,6 +243,8 @@ def differing_attributes(left: Node, right: Node) -> list[tuple[str, str, str]]:
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, Constant):
+        value = literal_text(value)
     text = str(list(value)) if isinstance(value, tuple) else str(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
@@ -210,7 +255,9 @@ def _attributes(node: Node) -> Mapping[str, Any]:
         value = node.attributes.get(attribute.name)
         if value is None:
             value = _default(node, attribute)
-        if value is not None:
+        if isinstance(value, Constant):
+            found[attribute.name] = literal_text(value)
+        elif value is not None:
             found[attribute.name] = plain_value(node, attribute, value)
     return found
 

@@ -12,7 +12,7 @@ from anedsl.codegen.packs import Place, Surface
 from anedsl.data import Array
 from anedsl.diagnostics import Failure, Sink
 from anedsl.graph import Graph
-from anedsl.running import check_inputs
+from anedsl.running import check_inputs, check_whole
 
 
 def pack_inputs(interface: Interface, given: Mapping[str, Any], sink: Sink, graph: Graph | None = None) -> dict[str, Array]:
@@ -37,10 +37,7 @@ def _split(surfaces: Sequence[Surface], given: Mapping[str, Any]) -> dict[str, A
             found[name] = value
             continue
         array = np.asarray(value)
-        if array.shape != surface.type.shape:
-            from anedsl.diagnostics.running import WrongInputShape
-
-            raise Failure(WrongInputShape(name=name, found=str(list(array.shape)), expected=str(list(surface.type.shape))))
+        check_whole(name, array.shape, {place.name: place.type.shape for place in surface.places}, surface.places[0].axis)
         found.update({place.name: _cut(array, place) for place in surface.places})
     return found
 

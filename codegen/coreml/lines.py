@@ -15,6 +15,6 @@ def result_lines(emission: Emission) -> dict[str, int]:
         # In an inlined function the caller's line is the kernel's own.
         while span.call is not None:
             span = span.call
-        if span.source.text:
+        if span.source.text and statement.results:
             found[statement.results[0][0]] = span.source.position(span.start)[0]
     return found

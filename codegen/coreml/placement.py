@@ -48,7 +48,8 @@ class Placement(NamedTuple):
         return tuple(op for op in self.ops if op.device not in (ANE, UNKNOWN))
 
     def as_json(self) -> dict[str, Any]:
-        return {"totals": self.totals, "ops": [{**op._asdict(), "supported": list(op.supported)} for op in self.ops]}
+        ops = [{**op._asdict(), "supported": list(op.supported)} for op in self.ops]
+        return {"totals": self.totals, "fallbacks": [op.name for op in self.fallbacks], "ops": ops}
 
 
 def placement(rows: Sequence[Mapping[str, Any]], lines: Mapping[str, int] | None = None) -> Placement:
@@ -92,6 +93,8 @@ def table(found: Placement) -> str:
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(6)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    if found.ops and not found.fallbacks:
+        lines.append("no op is planned elsewhere than on the ANE")
     return "\n".join([*lines, f"{_totals(found)}; a plan is Core ML's prediction"]) + "\n"
 
 

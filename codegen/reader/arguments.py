@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from anedsl.codegen.reader.literals import InFile, out_of_range, resolve
+from anedsl.codegen.mil_types import is_tensor
+from anedsl.codegen.program import InFile
+from anedsl.codegen.reader.literals import Resolved, out_of_range, resolve
 from anedsl.codegen.reader.scope import Broken, Constant, Scope
-from anedsl.codegen.reader.types import is_tensor
 from anedsl.codegen.reader.written import Literal, Several
 from anedsl.diagnostics import Failure, nearest
 from anedsl.graph import Value
@@ -140,11 +141,11 @@ def _wrong(scope: Scope, item: Any, slot: Attribute, op: str, found: str, advice
     raise Failure(WrongArgument(span=span, op=op, name=slot.name, expected=_WANTED[slot.kind], found=found, advice=advice))
 
 
-def opaque_argument(scope: Scope, item: Any) -> tuple[bool, Any]:
-    """What an op without a record is given: whether it is an operand, and its values or what it is set to."""
+def opaque_argument(scope: Scope, item: Any) -> Value | tuple[Value, ...] | Resolved:
+    """What an op without a record is given: the value or values of an operand, or what an attribute is set to."""
     if isinstance(item, Several):
-        return True, tuple([one(scope, part) for part in item.items])
+        return tuple([one(scope, part) for part in item.items])
     entry = scope.find(item) if is_reference(item) else literal(scope, item)
     if isinstance(entry, Constant) and not is_tensor(entry.resolved.type):
-        return False, entry.resolved.value
-    return True, one(scope, item)
+        return entry.resolved
+    return one(scope, item)

@@ -119,7 +119,7 @@ def _header_problems(header: bytes, size: int) -> list[Wrong]:
         return [Wrong("header", "64 bytes before the first chunk", "a chunk at the beginning of the file")]
     found = []
     if not 0 < count <= max(size // (2 * ALIGNMENT), 1):
-        found.append(Wrong("number of chunks (bytes 0 to 3)", f"1 to {max(size // (2 * ALIGNMENT), 1)}", _number(count)))
+        found.append(Wrong("number of chunks (bytes 0 to 3)", _up_to(max(size // (2 * ALIGNMENT), 1)), _number(count)))
     if version != VERSION:
         found.append(Wrong("version (bytes 4 to 7)", str(VERSION), _number(version)))
     if any(header[8:]):
@@ -138,7 +138,7 @@ def _chunk_problems(metadata: bytes, offset: int, size: int) -> list[Wrong]:
     room = max(size - offset - ALIGNMENT, 0)
     # A chunk of no elements holds 0 bytes, and so does one whose size was never filled in; the latter has no position.
     if length > room or (length == 0 and start == 0):
-        expected = f"1 to {room}, which is left in the file"
+        expected = f"{_up_to(room)}, which is left in the file" if room else "1 or more, but nothing is left in the file"
         found.append(Wrong("size in bytes (bytes 8 to 15)", expected, _number(length)))
     if start % ALIGNMENT or start < offset + ALIGNMENT or start + min(length, room) > size:
         expected = f"{offset + ALIGNMENT}, behind the metadata"
@@ -164,6 +164,10 @@ def _length_problems(name: str | None, length: int, padding: int) -> list[Wrong]
         rule = f"less than 8, and a multiple of {bits} bits before them, for {name}"
         return [Wrong("padding bits (bytes 24 to 31)", rule, _number(padding))]
     return []
+
+
+def _up_to(most: int) -> str:
+    return "1" if most == 1 else f"1 to {most}"
 
 
 def _number(value: int) -> str:

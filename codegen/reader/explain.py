@@ -7,7 +7,7 @@ from typing import cast
 
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
-from anedsl.codegen.reader.types import ELEMENTS
+from anedsl.codegen.mil_types import ELEMENTS
 from anedsl.diagnostics import Diagnostic, nearest
 from anedsl.diagnostics import artifacts as problems
 from anedsl.source import Source, Span

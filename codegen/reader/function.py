@@ -9,19 +9,21 @@ import contextlib
 from typing import Any
 
 from anedsl.codegen.legalize import OPSETS
-from anedsl.codegen.reader.arguments import StopStatement, attribute, opaque_argument, operand
-from anedsl.codegen.reader.literals import InFile, resolve
-from anedsl.codegen.reader.opaque import opaque_op
+from anedsl.codegen.mil_types import is_tensor
+from anedsl.codegen.program import InFile
+from anedsl.codegen.reader.arguments import StopStatement, attribute, literal, opaque_argument, operand
+from anedsl.codegen.reader.literals import Resolved, constant_of, resolve
+from anedsl.codegen.reader.opaque import Form, opaque_op
 from anedsl.codegen.reader.places import Places
 from anedsl.codegen.reader.scope import Broken, Constant, Entry, Scope
-from anedsl.codegen.reader.types import fits, is_tensor
+from anedsl.codegen.reader.types import fits
 from anedsl.codegen.reader.weights import Weights
 from anedsl.codegen.reader.written import Function, Literal, Several, Statement
 from anedsl.diagnostics import Diagnostic, Failure, Label, Sink, nearest
 from anedsl.graph import Graph, Node, Operands, Port, Value
 from anedsl.ops import OPS
 from anedsl.ops.call import Call, infer
-from anedsl.ops.record import REQUIRED, Op
+from anedsl.ops.record import REQUIRED, Attribute, Op
 from anedsl.source import Span
 from anedsl.types import TensorType
 
@@ -126,8 +128,11 @@ class _FunctionReader:
             self._const(statement)
             return
         record = OPS.get(statement.op)
-        if record is None or record.since in self.later:
-            self._opaque(statement)
+        if record is None:
+            self._opaque(statement, Form())
+            return
+        if record.since in self.later:
+            self._opaque(statement, Form(until=OPSETS[OPSETS.index(record.since) - 1]))
             return
         operands: dict[str, Any] = {}
         attributes: dict[str, Any] = {}
@@ -167,7 +172,7 @@ class _FunctionReader:
             inferred = infer(call)
         except Failure:
             if not all(is_tensor(type) for found in types.values() for type in (found if found.__class__ is tuple else (found,))):
-                self._opaque(statement)
+                self._opaque(statement, Form(record.since))
                 return
             self._check_missing(statement, record, types, attributes)
             # Places are worth their price only where something is wrong.
@@ -240,19 +245,28 @@ class _FunctionReader:
             self.scope.weights.data(resolved.value, resolved.type, self.places.span(item.payload))
         self.scope.define(str(token), Constant(str(token), resolved, self._span(token)), token)
 
-    def _opaque(self, statement: Statement) -> None:
+    def _opaque(self, statement: Statement, form: Form) -> None:
         """An op that the records say nothing of: its results are what is declared."""
         operands: dict[str, Operands] = {}
+        slots: dict[str, Attribute] = {}
         attributes: dict[str, Any] = {}
-        for key, item in _pairs(statement, None):
-            if key in operands or key in attributes:
+        pairs = [(key, item, "literal") for key, item in _pairs(statement, None)]
+        pairs += [(key, item, "listed") for key, item in _listed(statement)]
+        # The order of arguments means nothing; that of a record is not known.
+        for key, item, kind in sorted(pairs, key=lambda pair: str(pair[0])):
+            name = str(key)
+            if name in operands or name in attributes:
                 self._duplicate(statement, key)
-            is_operand, found = opaque_argument(self.scope, item)
-            (operands if is_operand else attributes)[str(key)] = found
+            found = opaque_argument(self.scope, item) if kind == "literal" else literal(self.scope, item).resolved
+            if isinstance(found, Resolved):
+                slots[name] = Attribute(name, kind)
+                attributes[name] = constant_of(found)
+            else:
+                operands[name] = found
         results = statement.results
         types = tuple(self._declared_type(text) for text in results[::2])
         span = self._span(statement.op)
-        record = opaque_op(str(statement.op), operands, attributes, types, span)
+        record = opaque_op(str(statement.op), operands, slots, types, span, form)
         self.scope.nodes.append(Node(record, operands, attributes, self._results(statement, types), span))
 
     # ---- what can be wrong ----
@@ -288,8 +302,8 @@ def _all_pairs(statement: Statement) -> list[tuple[Any, Any]]:
 def _pairs(statement: Statement, record: Op | None) -> list[tuple[Any, Any]]:
     """Arguments by name, with those that stand in the attribute list.
 
-    There `constexpr` ops have their operands up to ios17. Other attributes than an op's own say nothing of what it
-    computes, and are left out.
+    There `constexpr` ops have their operands up to ios17. Other attributes than an op's own say nothing of what a known op
+    computes, and are left out; those of an unknown one are `_listed`.
     """
     items = statement.arguments
     found = list(zip(items[::2], items[1::2], strict=True))
@@ -302,3 +316,11 @@ def _pairs(statement: Statement, record: Op | None) -> list[tuple[Any, Any]]:
             if known or statement.op.startswith("constexpr_"):
                 found.append((key, item))
     return found
+
+
+def _listed(statement: Statement) -> list[tuple[Any, Any]]:
+    """The attribute list of an op that the compiler does not know, but for its name: it may say what the op computes."""
+    if statement.op.startswith("constexpr_"):
+        return []
+    items = statement.attributes
+    return [(key, item) for key, item in zip(items[::2], items[1::2], strict=True) if key != "name"]

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from lark import Token
 
-from anedsl.codegen.program import STRING
+from anedsl.codegen.mil_types import STRING, is_tensor
+from anedsl.codegen.program import Constant, InFile
 from anedsl.codegen.reader.places import Places
-from anedsl.codegen.reader.types import is_tensor
 from anedsl.codegen.reader.written import BlobFile, Entries, Grouped, Listed, Literal, Numbers, Texts
 from anedsl.data import Array
 from anedsl.diagnostics import Diagnostic, Failure
@@ -19,18 +19,12 @@ LONGEST_NUMBER = 400
 """Characters of one number: more than any that Apple's printer writes."""
 
 
-class InFile(NamedTuple):
-    """Numbers in a weight file: the path as the program names it, and the position of the chunk's metadata."""
-
-    path: str
-    offset: int
-
-
 class Resolved(NamedTuple):
     """A literal that was read.
 
     `value` is an array of the type's shape (float64, int64 or bool: as exact as it is written), a text, a tuple of
-    texts, or a place in a weight file. For a list, dict or tuple it is what `plain` makes of it.
+    texts, or a place in a weight file. For a list, dict or tuple it is a tuple of its parts as `Constant`s, keys and values
+    in turn; for a tensor that the graph cannot hold a flat array.
     """
 
     type: TensorType
@@ -39,8 +33,17 @@ class Resolved(NamedTuple):
 
 def resolve(literal: Literal, places: Places) -> Resolved:
     """Raises 0469 to 0472 where a literal is none of its type."""
-    payload = literal.payload
-    type = bare_type(payload) if literal.type is None else places.type(literal.type)
+    type = bare_type(literal.payload) if literal.type is None else places.type(literal.type)
+    return resolve_as(type, literal.payload, places, literal)
+
+
+def constant_of(resolved: Resolved) -> Constant:
+    """A const without a name."""
+    return Constant("", *resolved)
+
+
+def resolve_as(type: TensorType, payload: Any, places: Places, literal: Any) -> Resolved:
+    """As `resolve`, for a payload in a literal whose type is known."""
     if isinstance(payload, BlobFile):
         return Resolved(type, _in_file(payload, places))
     if isinstance(payload, Numbers) and is_tensor(type):
@@ -50,10 +53,12 @@ def resolve(literal: Literal, places: Places) -> Resolved:
         _check_count(len(payload.items), type, places, literal)
         return Resolved(type, tuple(payload.items) if type.shape else payload.items[0])
     if type.dtype is STRING:
-        return Resolved(type, _texts(payload, type, places, literal))
+        return Resolved(type, texts(payload, type, places, literal))
     if not is_tensor(type):
-        return Resolved(type, plain(payload))
-    reader = _Reader(type, places)
+        from anedsl.codegen.reader.compounds import compound_value
+
+        return Resolved(type, compound_value(type, payload, places, literal))
+    reader = ElementReader(type, places)
     if payload.__class__ is Token and type.shape == ():
         return Resolved(type, np.array(reader.scalar(payload)))
     return Resolved(type, reader.array(payload, literal))
@@ -126,28 +131,29 @@ def _in_file(payload: BlobFile, places: Places) -> InFile:
     raise Failure(InvalidBlobFile(span=places.span(payload)))
 
 
-def _texts(payload: Any, type: TensorType, places: Places, literal: Literal) -> str | tuple[str, ...]:
+def texts(payload: Any, type: TensorType, places: Places, literal: Literal) -> str | tuple[str, ...]:
     if type.shape == ():
         if isinstance(payload, Token) and payload.type == "STRING":
             return str(payload[1:-1])
-        raise Failure(_wrong(payload, "a string", type, places, literal))
-    items = list(_flat(payload))
+        raise Failure(wrong_literal(payload, "a string", type, places, literal))
+    items = list(flat_items(payload))
     for item in items:
         if not isinstance(item, Token) or item.type != "STRING":
-            raise Failure(_wrong(item, "strings", type, places, literal))
+            raise Failure(wrong_literal(item, "strings", type, places, literal))
     _check_count(len(items), type, places, literal)
     return tuple(str(item[1:-1]) for item in items)
 
 
-def _flat(payload: Any) -> Any:
+def flat_items(payload: Any) -> Any:
+    """What stands in the innermost brackets."""
     if isinstance(payload, (Listed, Grouped)):
         for item in payload.items:
-            yield from _flat(item)
+            yield from flat_items(item)
     elif payload is not None:
         yield payload
 
 
-class _Reader:
+class ElementReader:
     """Reads the numbers of one literal."""
 
     def __init__(self, type: TensorType, places: Places) -> None:
@@ -158,17 +164,23 @@ class _Reader:
     def array(self, payload: Any, literal: Literal) -> Array:
         """All elements, from one flat list or from one level of brackets for each axis."""
         if payload is not None and not isinstance(payload, (Listed, Grouped)) and getattr(payload, "type", "") != "NUMBERS":
-            raise Failure(_wrong(payload, "a list", self.type, self.places, literal))
+            raise Failure(wrong_literal(payload, "a list", self.type, self.places, literal))
         shape, numbers = self._collected(payload)
         if shape is not None and len(shape) > 1 and shape != self.type.shape:
             self._uneven(literal, shape)
         _check_count(len(numbers), self.type, self.places, literal)
         if shape is None:
             self._uneven(literal, None)
-        dtype = np.float64 if self.dtype.is_float else np.bool_ if self.dtype is BOOL else np.int64
+        return self._held(numbers).reshape(self.type.shape)
+
+    def flat(self, payload: Any) -> Array:
+        """The elements of a literal whose shape is not known."""
+        return self._held(self._collected(payload)[1])
+
+    def _held(self, numbers: list[Any]) -> Array:
         if self.dtype.name == "uint64":
-            return np.array(numbers, np.uint64).reshape(self.type.shape)
-        return np.array(numbers, dtype).reshape(self.type.shape)
+            return np.array(numbers, np.uint64)
+        return np.array(numbers, np.float64 if self.dtype.is_float else np.bool_ if self.dtype is BOOL else np.int64)
 
     def _uneven(self, literal: Literal, shape: tuple[int, ...] | None) -> NoReturn:
         from anedsl.diagnostics.artifacts import UnevenLiteral
@@ -186,7 +198,7 @@ class _Reader:
                 return (len(numbers),), numbers
             return (), [self.scalar(payload)]
         if not isinstance(payload, (Listed, Grouped)):
-            raise Failure(_wrong(payload, "numbers", self.type, self.places, payload))
+            raise Failure(wrong_literal(payload, "numbers", self.type, self.places, payload))
         parts = [self._collected(item) for item in payload.items]
         shapes = {shape for shape, _ in parts}
         shape = shapes.pop() if len(shapes) == 1 else None if parts else ()
@@ -207,7 +219,7 @@ class _Reader:
             found = []
         if len(found) != len(texts) or (found and not self._in_range(min(found), max(found))):
             # Only now is it worth knowing which one it is.
-            return [self.scalar(item) for item in _own_tokens(token)]
+            return [self.scalar(item) for item in own_tokens(token)]
         return found
 
     def scalar(self, token: Any) -> Any:
@@ -217,7 +229,7 @@ class _Reader:
         value = _parsed(token, kind, self.dtype) if len(token) <= LONGEST_NUMBER else None
         if value is None:
             expected = {"bool": "`true` or `false`", "float": "a number"}.get(self.dtype.kind, "an integer")
-            raise Failure(_wrong(token, expected, self.type, self.places, token))
+            raise Failure(wrong_literal(token, expected, self.type, self.places, token))
         if token.lstrip("-") not in ("inf", "nan") and not self._in_range(value, value):
             raise Failure(out_of_range(token, str(token), self.dtype, self.places))
         return value
@@ -244,7 +256,7 @@ def _parsed(token: Any, kind: str, dtype: DType) -> Any:
     return None
 
 
-def _own_tokens(token: Token) -> Any:
+def own_tokens(token: Token) -> Any:
     """The numbers of a NUMBERS token as tokens of their own, each with its place."""
     at = (token.start_pos or 0) + 1
     for text in token[1:-1].split(","):
@@ -262,7 +274,7 @@ def _check_count(found: int, type: TensorType, places: Places, literal: Any) -> 
         raise Failure(LiteralCount(span=places.span(literal), type=str(type), expected=type.size, found=found))
 
 
-def _wrong(item: Any, expected: str, type: TensorType, places: Places, within: Any) -> Diagnostic:
+def wrong_literal(item: Any, expected: str, type: TensorType, places: Places, within: Any) -> Diagnostic:
     from anedsl.diagnostics.artifacts import WrongLiteral
 
     span = places.span(item)

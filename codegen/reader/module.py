@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from anedsl.codegen.packs import Surface
+from anedsl.codegen.program import InFile
 from anedsl.codegen.reader.function import read_function
-from anedsl.codegen.reader.literals import InFile, plain
+from anedsl.codegen.reader.literals import plain
 from anedsl.codegen.reader.places import Places
 from anedsl.codegen.reader.weights import Declared, Weights
 from anedsl.codegen.reader.written import Function, Written

@@ -4,11 +4,12 @@ Such an op has a record made for this one use. It says what was declared, so tha
 other; only computing it is refused.
 """
 
-from __future__ import annotations
+# Annotations are not postponed here: as text they make every NamedTuple cost milliseconds at import.
 
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NoReturn
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
+from anedsl.codegen.mil_types import is_state
 from anedsl.diagnostics import Failure, nearest
 from anedsl.graph import Operands, Value
 from anedsl.ops import OPS
@@ -19,34 +20,49 @@ from anedsl.types import DType, TensorType
 
 
 class OpaqueOp(Op):
-    """The record of one use of an op that the compiler does not know: `opaque` tells it from the others."""
+    """The record of one use of an op that the compiler does not know."""
 
     __slots__ = ()
     opaque: ClassVar[bool] = True
 
 
+class Form(NamedTuple):
+    """The opsets that have an op in the form in which it was read: from `since` on, up to `until` if that is not None."""
+
+    since: str = "ios15"
+    until: str | None = None
+
+
 def opaque_op(
-    name: str, operands: Mapping[str, Operands], attributes: Mapping[str, Any], results: tuple[TensorType, ...], span: Span
+    name: str,
+    operands: Mapping[str, Operands],
+    attributes: Mapping[str, Attribute],
+    results: tuple[TensorType, ...],
+    span: Span,
+    form: Form,
 ) -> OpaqueOp:
-    """A record that takes these operands and texts, and infers the declared types."""
+    """A record that takes these operands and attributes, and infers the declared types."""
     return OpaqueOp(
         name,
         "An op without a record: it is passed on, and cannot be computed.",
         tuple(_operand(key, operand) for key, operand in operands.items()),
         _declared(results),
         _refusing(name, span),
-        tuple(Attribute(key, "string") for key in attributes),
+        tuple(attributes.values()),
         no_flops,
+        since=form.since,
+        until=form.until,
+        effect=not results or any(map(is_state, _types(operands))),
     )
 
 
-def is_opaque(op: Op) -> bool:
-    return isinstance(op, OpaqueOp)
+def _types(operands: Mapping[str, Operands]) -> Iterator[TensorType]:
+    for operand in operands.values():
+        yield from (value.type for value in (operand if isinstance(operand, tuple) else (operand,)))
 
 
 def _operand(key: str, operand: Operands) -> Operand:
-    values = operand if isinstance(operand, tuple) else (operand,)
-    dtypes: dict[DType, None] = dict.fromkeys(value.type.dtype for value in values)
+    dtypes: dict[DType, None] = dict.fromkeys(type.dtype for type in _types({key: operand}))
     return Operand(key, Domain(f"own {key}", tuple(dtypes)), variadic=not isinstance(operand, Value))
 
 

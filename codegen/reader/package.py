@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 
+from anedsl.codegen.mil_types import ELEMENTS
 from anedsl.codegen.mlpackage import DATA
 from anedsl.codegen.proto import load
 from anedsl.codegen.reader.blob_reader import unpacked
-from anedsl.codegen.reader.types import ELEMENTS
 from anedsl.codegen.reader.written import (
     BlobFile,
     Entries,
@@ -38,6 +39,9 @@ _NAMES = {
     "BOOL": "bool", "STRING": "string", "FLOAT16": "fp16", "FLOAT32": "fp32", "FLOAT64": "fp64", "BFLOAT16": "bf16",
     **{f"{sign.upper()}INT{bits}": f"{sign}int{bits}" for sign in ("", "u") for bits in (1, 2, 3, 4, 6, 8, 16, 32, 64)},
 }  # fmt: skip
+
+
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_@]*")
 
 
 def read_package(package: Path) -> tuple[Written, Path]:
@@ -125,8 +129,14 @@ class _PackageReader:
         if len(operation.blocks):
             _fail(self.package, f"`{operation.type}` has nested blocks, which are not supported")
         arguments: list[Any] = []
+        for word in (operation.type, *operation.inputs, *operation.attributes):
+            # Values may have any name; ops and parameters are MIL's.
+            if not _WORD.fullmatch(word):
+                _fail(self.package, f"{word[:40]!r} is no name of an op or a parameter")
         for key in sorted(operation.inputs):
             bindings = [self.binding(binding) for binding in operation.inputs[key].arguments]
+            if not bindings:
+                _fail(self.package, f"`{key}` of `{operation.type}` has no value")
             arguments += [key, bindings[0] if len(bindings) == 1 else Several(bindings)]
         results = [part for item in operation.outputs for part in (self.type(item.type), item.name)]
         return Statement(results, operation.type, arguments, self.attributes(operation.attributes))

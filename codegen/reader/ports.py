@@ -8,13 +8,14 @@ from typing import Any, NoReturn
 import numpy as np
 
 from anedsl.codegen.manifest import FORMAT, FORMAT_VERSION
+from anedsl.codegen.mil_types import typed
 from anedsl.codegen.packs import Place, Surface
-from anedsl.codegen.reader.literals import InFile
+from anedsl.codegen.program import InFile
 from anedsl.codegen.reader.weights import ROOT, Declared
 from anedsl.data import Array
 from anedsl.diagnostics import Failure
 from anedsl.graph import Graph, Port
-from anedsl.types import DTYPES, Shape, TensorType
+from anedsl.types import Shape, TensorType
 
 _Json = Mapping[str, Any]
 
@@ -85,7 +86,7 @@ class Manifest:
         name, dtype = item.get("name"), item.get("dtype")
         numbers = [item.get(key) for key in ("axis", "start", "size", "byte_offset")]
         shape = self._shape(item)
-        if not isinstance(name, str) or dtype not in DTYPES or not all(type(number) is int for number in numbers):
+        if not isinstance(name, str) or not isinstance(dtype, str) or not all(type(number) is int for number in numbers):
             self.fail("an input or output lacks a field, or it is of a wrong type")
         bounds = item.get("range")
         if bounds is not None:
@@ -95,7 +96,8 @@ class Manifest:
             except (TypeError, ValueError):
                 self.fail(f"the `range` of `{name}` is no pair of numbers")
         axis, start, size, byte_offset = (int(number or 0) for number in numbers)
-        return Place(name, TensorType(DTYPES[str(dtype)], shape), bounds, axis, start, size, byte_offset)
+        # A state or a dict has its type here; one that there is not is not that of the surface.
+        return Place(name, TensorType(typed(dtype).dtype, shape), bounds, axis, start, size, byte_offset)
 
     def _shape(self, item: _Json) -> Shape:
         shape = item.get("shape")

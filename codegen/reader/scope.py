@@ -5,9 +5,10 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from anedsl.codegen.reader.literals import InFile, Resolved
+from anedsl.codegen.mil_types import is_tensor
+from anedsl.codegen.program import InFile
+from anedsl.codegen.reader.literals import Resolved
 from anedsl.codegen.reader.places import Places
-from anedsl.codegen.reader.types import is_tensor
 from anedsl.data import ArrayData, Data
 from anedsl.diagnostics import Failure, Label, nearest
 from anedsl.graph import Node, Value, Weight, make_const

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from anedsl.codegen.reader.literals import InFile
+from anedsl.codegen.program import InFile
 from anedsl.data import Array
 from anedsl.diagnostics import Failure
 from anedsl.source import Span

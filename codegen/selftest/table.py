@@ -119,6 +119,10 @@ USES: dict[str, str] = {
     "scatter_nd": ('input  n: fp16[2, 4, 4]\noutput y\ny = scatter_nd(x, tensor([[0, 1], [0, 7]]), n, mode = "update")'),
     "one_hot": "input  i: int32[4] in [0, 9]\noutput y\ny = one_hot(i, on_value = 1, off_value = 0, one_hot_vector_size = 10)",
     "topk": "output values, places\nvalues, places = topk(x, k = 2, axis = 1)",
+    "non_maximum_suppression": (
+        "input  b: fp16[1, 4, 8] in [1, 3]\noutput picked, points, places\npicked, points, places = "
+        "non_maximum_suppression(b, reshape(x[:, :2, :2], [1, 2, 8]), iou_threshold = 0.5, max_boxes = 8)"
+    ),
     "matmul": "output y\ny = matmul(x, z, transpose_y = true)",
     "linear": "weight w: fp16[6, 4]\noutput y\ny = linear(reshape(x, [8, 4, 4]), w)",
     "einsum": 'input  b: fp16[1, 4, 8, 3]\noutput y\ny = einsum("nchw,nwhu->nchu", reshape(x, [1, 4, 8, 4]), b)',

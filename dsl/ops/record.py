@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -62,7 +62,8 @@ REQUIRED = _Required()
 class Attribute(NamedTuple):
     """A compile-time value that an op takes.
 
-    `kind` is int, ints, float, floats, bool, bools, string or dtype. `default` is a value, REQUIRED, None (left out of
+    `kind` is int, ints, float, floats, bool, bools, string or dtype; an opaque op has literal, for a value with its type as
+    it was written, and listed, for one that stood in the attribute list. `default` is a value, REQUIRED, None (left out of
     the MIL text), or a function of the call, for defaults that depend on a shape. A float follows the element type of
     the operand in `domain`, or is fp32 where there is none; an int is int32, or the one type in `domain`. `since` is the
     first opset that has the attribute.
@@ -97,6 +98,9 @@ class Op:
       variadic one is a tuple. Integers are int32 arrays, booleans bool arrays.
     - `flops(call, results)` counts arithmetic operations, a multiply-add as two.
     - `since` is the first opset that has the op, in this form.
+    - `until` is the last opset that has the op in this form, None where the newest one has it.
+    - `effect` says that the op does more than make its results, or depends on what others did: it reads or writes a state.
+      It stays, in its place, also where nothing uses its results.
     - `constexpr` says that the op stays in the program where all its operands are consts: Core ML computes it when it
       loads the program, and the file holds the small operands instead of the large result.
     """
@@ -112,8 +116,12 @@ class Op:
     example: str = ""
     family: str = ""
     constexpr: bool = False
+    until: str | None = None
+    effect: bool = False
     operand_index: Mapping[str, Operand] = field(init=False)
     attribute_index: Mapping[str, Attribute] = field(init=False)
+    opaque: ClassVar[bool] = False
+    """Whether this stands for one use of an op that the compiler does not know: passes leave it alone."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "operand_index", {operand.name: operand for operand in self.operands})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from anedsl.graph import Graph, Node, Value
+from anedsl.graph import Graph, Node, Value, is_op
 from anedsl.passes.rewriter import Rewrite, Rewriter, number_of, rewrite
 
 
@@ -92,7 +92,7 @@ def double_negation(node: Node, operands: Any, rewriter: Rewriter) -> Value | No
 def _negated(value: Value, rewriter: Rewriter) -> Value | None:
     """`x` where the value is `mul(x, -1)`."""
     node = rewriter.producers.get(value)
-    if node is None or node.op.name != "mul" or number_of(rewriter.now(node.operands["y"]), rewriter) != -1:  # type: ignore[arg-type]
+    if node is None or not is_op(node, "mul") or number_of(rewriter.now(node.operands["y"]), rewriter) != -1:  # type: ignore[arg-type]
         return None
     x = node.operands["x"]
     assert isinstance(x, Value)

@@ -39,6 +39,8 @@ def eliminate_common_subexpressions(graph: Graph) -> Graph:
 
 
 def _key(node: Node, rewriter: Rewriter) -> Any:
+    if node.op.opaque:
+        return None  # nobody knows whether it gives the same twice
     operands: list[Any] = [
         tuple(map(rewriter.now, operand)) if isinstance(operand, tuple) else rewriter.now(operand)
         for operand in node.operands.values()

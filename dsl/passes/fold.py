@@ -34,13 +34,26 @@ def fold_constants(graph: Graph) -> Graph:
         if (
             node.op is CONST
             or node.op.constexpr
-            or not values
+            or node.op.opaque
             or not all(p is not None and p.op is CONST for p in producers)
             or any(result.type.size > LARGEST for result in node.results)
         ):
             rewriter.keep(node)
         else:
             _fold(node, rewriter)
+    return rewriter.finish()
+
+
+def fold_sources(graph: Graph) -> Graph:
+    """Replaces ops that take no tensor at all, such as `range_1d`, by consts."""
+    rewriter = Rewriter(graph)
+    for node in graph.nodes:
+        if node.operands or node.op is CONST or node.op.opaque or any(result.type.size > LARGEST for result in node.results):
+            rewriter.keep(node)
+            continue
+        for array, result in zip(evaluate(node, {}), node.results, strict=True):
+            const = make_const(ArrayData(array), result.type, name=result.name, span=node.span)
+            rewriter.replace(result, rewriter.add(const))
     return rewriter.finish()
 
 
@@ -67,8 +80,8 @@ def _fold(node: Node, rewriter: Rewriter) -> None:
 
 def _transposed_storage(node: Node, data: dict[Value, Data]) -> StoredData | None:
     """A transposed compressed weight is the compressed form of the transposed numbers: the storage's axis moves along."""
-    stored = data.get(node.values[0])
-    if node.op.name != "transpose" or not isinstance(stored, StoredData):
+    stored = data[node.values[0]] if node.op.name == "transpose" else None
+    if not isinstance(stored, StoredData):
         return None
     perm = node.attributes["perm"]
     storage = stored.storage

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any, NamedTuple
 
-from anedsl.graph import Graph, Node, Value
+from anedsl.graph import Graph, Node, Value, is_op
 from anedsl.passes.rewriter import Rewrite, Rewriter, rewrite
 from anedsl.types import Shape
 
@@ -36,7 +36,7 @@ def _before_slices(graph: Graph) -> Graph:
     makers = {result: node for node in graph.nodes for result in node.results}
     groups: dict[tuple[Value, int, int, Shape], list[_Place]] = {}
     for node in graph.nodes:
-        place = _place(node, makers) if node.op.name == "reshape" else None
+        place = _place(node, makers) if is_op(node, "reshape") else None
         if place is not None:
             source = place.cut.operands["x"]
             assert isinstance(source, Value)
@@ -66,7 +66,7 @@ def _place(node: Node, makers: dict[Value, Node]) -> _Place | None:
     x = node.operands["x"]
     assert isinstance(x, Value)
     cut = makers.get(x)
-    if cut is None or cut.op.name != "slice_by_size":
+    if cut is None or not is_op(cut, "slice_by_size"):
         return None
     axis = _cut_axis(cut)
     if axis < 0:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from anedsl.data import ArrayData, FillData
-from anedsl.graph import CONST, Graph, Node, Operands, Port, Value, make_const, make_node, replaced
+from anedsl.graph import CONST, Graph, Node, Operands, Port, Value, is_op, make_const, make_node, replaced
 from anedsl.ops import OPS
 from anedsl.types import TensorType
 
@@ -45,14 +45,18 @@ class Rewriter:
         operands = self.operands(node)
         if operands is not node.operands:
             node = Node(node.op, operands, node.attributes, node.results, node.span)
-        self.add(node)
+        self._append(node)
         return node
 
     def add(self, node: Node) -> Value:
+        """Adds a node; returns its first result."""
+        self._append(node)
+        return node.result
+
+    def _append(self, node: Node) -> None:
         self.nodes.append(node)
         for result in node.results:
             self.producers[result] = node
-        return node.result
 
     def emit(self, op: str, operands: Mapping[str, Operands], like: Node, **attributes: Any) -> Value:
         """Adds a new op at the place of an old node, under its name."""
@@ -71,7 +75,7 @@ class Rewriter:
     def producer(self, value: Value, *ops: str) -> Node | None:
         """The node of the new graph that makes a value, if it is one of these ops."""
         node = self.producers.get(value)
-        return node if node is not None and node.op.name in ops else None
+        return node if node is not None and is_op(node, *ops) else None
 
     def used_once(self, value: Value) -> bool:
         """Whether a value has one use in the old graph; a value that a pass made has."""
@@ -94,7 +98,7 @@ def rewrite(graph: Graph, rewrites: Mapping[str, tuple[Rewrite, ...]]) -> Graph:
     """Visits every node once, operands first, and applies the first rewrite of its op that fits."""
     rewriter = Rewriter(graph)
     for node in graph.nodes:
-        candidates = rewrites.get(node.op.name)
+        candidates = None if node.op.opaque else rewrites.get(node.op.name)
         if candidates:
             operands = rewriter.operands(node)
             for candidate in candidates:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-from anedsl.diagnostics import Failure
 from anedsl.elaborate.einsum import NATIVE
-from anedsl.graph import CONST, Node, Value, call_of
-from anedsl.ops import OPS
+from anedsl.graph import Node, Value, call_of
 from anedsl.ops.record import REQUIRED, Attribute
 from anedsl.printing.expression import BINARY, NOT, POSTFIX, UNARY, Text, binary, unary
 from anedsl.printing.numbers import attribute_text, plain_value, string
@@ -20,30 +19,19 @@ Literals = Mapping[Value, Any]
 
 
 def expression(node: Node, operands: Operands, literals: Literals) -> Text:
-    """The expression of a node whose operands have these texts. Raises ANE0440 for what the language cannot say."""
-    op = node.op
-    if op is CONST or OPS.get(op.name) is not op:
-        _cannot(node, "it has no record in this language")
-    if not op.operands or not node.operands:
-        _cannot(node, "it has no tensor among its arguments, and the language would compute it when it compiles")
-    form = _FORMS.get(op.name)
+    """The expression of a node whose operands have these texts."""
+    form = _FORMS.get(node.op.name)
     found = form(node, operands, literals) if form is not None else None
-    return found or _call(op.name, node, operands)
+    return found or _call(node.op.name, node, operands)
 
 
 def function_names(nodes: Any) -> set[str]:
     """The names that expressions of these nodes may call."""
-    names = {"tensor", "full", "ones", "zeros"}
+    names = {"tensor", "full", "ones", "zeros", "arange"}
     for node in nodes:
         names.add(node.op.name)
         names.add({**_REDUCTIONS, "select": "where"}.get(node.op.name, node.op.name))
     return names
-
-
-def _cannot(node: Node, reason: str) -> NoReturn:
-    from anedsl.diagnostics.artifacts import NotExpressible
-
-    raise Failure(NotExpressible(span=node.span, what=f"`{node.op.name}`", reason=reason))
 
 
 def _text(operands: Operands, name: str) -> Text:
@@ -146,18 +134,23 @@ def _where(node: Node, operands: Operands, literals: Literals) -> Text | None:
 
 
 def _joining(node: Node, operands: Operands, literals: Literals) -> Text:
+    return Text(f"{node.op.name}({', '.join([_listed(operands), *_settings(node)])})", POSTFIX, _count(operands))
+
+
+def _listed(operands: Operands) -> str:
+    """The texts of a variadic operand."""
     values = operands["values"]
     assert not isinstance(values, Text)
-    parts = [value.text for value in values] + _settings(node)
-    return Text(f"{node.op.name}({', '.join(parts)})", POSTFIX, _count(operands))
+    return ", ".join(value.text for value in values)
 
 
-def _einsum(node: Node, operands: Operands, literals: Literals) -> Text:
-    values = operands["values"]
-    equation = node.attributes["equation"]
-    if equation != NATIVE or isinstance(values, Text) or len(values) != 2:
-        _cannot(node, f"`{equation}` would become a matmul")
-    return Text(f"einsum({string(equation)}, {', '.join(value.text for value in values)})", POSTFIX, _count(operands))
+def _einsum(node: Node, operands: Operands, literals: Literals) -> Text | None:
+    """The language computes other equations by a matmul, and takes no axes that broadcast, unless MIL's op is called by name."""
+    values = node.operands["values"]
+    shapes = [value.type.shape for value in values] if isinstance(values, tuple) else []
+    if node.attributes["equation"] != NATIVE or any(a[0] != b[0] or a[2] != b[2] for a, b in pairwise(shapes)):
+        return Text(f"einsum(values = ({_listed(operands)}), {', '.join(_settings(node))})", POSTFIX, _count(operands))
+    return Text(f"einsum({string(NATIVE)}, {_listed(operands)})", POSTFIX, _count(operands))
 
 
 def _split(node: Node, operands: Operands, literals: Literals) -> Text:

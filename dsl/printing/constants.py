@@ -12,7 +12,7 @@ from anedsl.graph import Node, Value
 from anedsl.ops.record import Operand
 from anedsl.printing.expression import POSTFIX, UNARY, Text
 from anedsl.printing.numbers import nested, number
-from anedsl.types import BOOL, FP16, DType, TensorType
+from anedsl.types import BOOL, FP16, FP64, DType, TensorType
 
 SMALL = 16
 """Elements: a larger const that nobody declared becomes a weight, whose numbers stand beside the text."""
@@ -40,7 +40,7 @@ def _literal_array(node: Node) -> Array | None:
         array = np.asarray(data.value)
     elif isinstance(data, ArrayData):
         array = data.array
-        if type.size > SMALL and not _is_uniform(array):
+        if type.size > SMALL and not _is_uniform(array) and not _is_range(array):
             return None
     elif type.size > SMALL or not _in_program(node):
         return None
@@ -67,6 +67,11 @@ def _in_program(node: Node) -> bool:
 
 def _is_uniform(array: Array) -> bool:
     return array.size > 0 and bool((array == array.reshape(-1)[0]).all())
+
+
+def _is_range(array: Array) -> bool:
+    """Whether it is what `arange` makes: integers in equal steps."""
+    return array.ndim == 1 and array.dtype.kind in "iu" and len(set(np.diff(array.astype(np.int64)))) == 1
 
 
 def _drop_unplaceable(node: Node, literals: dict[Value, Array]) -> None:
@@ -100,13 +105,31 @@ def _suggested(operand: Operand, array: Array, dtype: DType) -> DType:
     return wanted if wanted in allowed else allowed[0]
 
 
-def literal(array: Array, type: TensorType) -> Text:
-    """A const in an expression: a number, `full(shape, number)`, or `tensor([...])`."""
+def folded(operations: Iterable[Node], constants: Iterable[Node]) -> set[Value]:
+    """The values that meet no tensor: what is computed of them when the text is compiled wants every digit."""
+    known = {node.result for node in constants}
+    found: set[Value] = set()
+    for node in operations:
+        if not node.op.constexpr and known.issuperset(node.values):
+            known.update(node.results)
+            found.update(node.values)
+    return found
+
+
+def literal(array: Array, type: TensorType, exact: bool = False) -> Text:
+    """A const in an expression: a number, `full(shape, number)`, `arange(start, stop, step)`, or `tensor([...])`.
+
+    Its numbers are the shortest that become the same in its element type; with `exact` they have all their digits.
+    """
+    type = _widened(type, exact)
     if not type.shape:
         text = number(array.item(), type.dtype)
         return Text(text, UNARY if text.startswith("-") else POSTFIX)
     if array.size > 1 and _is_uniform(array) and not _mixed_zeros(array):
         return Text(f"full({list(type.shape)}, {number(array.reshape(-1)[0].item(), type.dtype)})")
+    if array.size > SMALL and _is_range(array):
+        start, step = int(array[0]), int(array[1]) - int(array[0])
+        return Text(f"arange({start}, {start + step * len(array)}{f', {step}' if step != 1 else ''})")
     return Text(f"tensor({nested(array, type.dtype)})")
 
 
@@ -115,14 +138,18 @@ def _mixed_zeros(array: Array) -> bool:
     return array.dtype.kind == "f" and len(np.unique(np.signbit(array))) > 1
 
 
-def initialiser(node: Node) -> str | None:
+def _widened(type: TensorType, exact: bool) -> TensorType:
+    return type.with_dtype(FP64) if exact and type.dtype.is_float else type
+
+
+def initialiser(node: Node, exact: bool = False) -> str | None:
     """What a weight is where no data is given; None for one whose numbers are too many for the text, or not there."""
     data: Data | None = node.attributes["val"]
     if isinstance(data, StoredData):
         data = data.source
     bound, data = getattr(data, "bound", None), getattr(data, "initial", data)
     data = bound or data
-    type = node.result.type
+    type = _widened(node.result.type, exact)
     if isinstance(data, FillData):
         value = rounded(np.asarray(data.value), type.dtype).item()
         if type.dtype.is_float and not np.isfinite(value):

@@ -4,11 +4,11 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from anedsl.data import Data
-from anedsl.graph import Graph, Node, Port
+from anedsl.graph import Graph, Node, Port, Value
 from anedsl.printing.constants import initialiser, source, storage
 from anedsl.printing.layout import INDENT, WIDTH, wrapped
 from anedsl.printing.names import Names, is_legal, legal
@@ -27,8 +27,13 @@ class Declared(NamedTuple):
     data: Data
 
 
-def declared_weights(constants: Sequence[Node], names: Names, renamed: dict[str, str], avoid: frozenset[str]) -> list[Declared]:
-    """The weights of the consts, in their order. Members of a family stay together where all of them are there."""
+def declared_weights(
+    constants: Sequence[Node], names: Names, renamed: dict[str, str], avoid: frozenset[str], exact: Collection[Value]
+) -> list[Declared]:
+    """The weights of the consts, in their order. Members of a family stay together where all of them are there.
+
+    The numbers of those in `exact` have all their digits.
+    """
     families = _families(constants)
     given: dict[str, str] = {}
     found = []
@@ -45,7 +50,7 @@ def declared_weights(constants: Sequence[Node], names: Names, renamed: dict[str,
             name = names.fresh(wanted, avoid)
         if name != wanted and weight is not None:
             renamed[name] = wanted
-        first = initialiser(node)
+        first = initialiser(node, node.result in exact)
         more = storage(node) + ("" if first is None else f" = {first}")
         found.append(Declared(name, node.result.type, more, source(node.attributes["val"])))
     return found

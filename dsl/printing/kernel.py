@@ -12,11 +12,13 @@ from typing import NamedTuple
 from anedsl.data import Data
 from anedsl.graph import Graph, Node, Value
 from anedsl.passes.dead_code import eliminate_dead_code
+from anedsl.passes.fold import fold_sources
 from anedsl.printing.calls import expression, function_names
-from anedsl.printing.constants import literal, literals
+from anedsl.printing.constants import folded, literal, literals
 from anedsl.printing.declarations import Declared, declarations, declared_weights
 from anedsl.printing.expression import Text
 from anedsl.printing.layout import INDENT, WIDTH, wrapped
+from anedsl.printing.limits import check_expressible
 from anedsl.printing.names import KEYWORDS, Names, is_generated, is_legal, legal
 from anedsl.types import DTYPES, TensorType
 
@@ -46,7 +48,9 @@ def printed(graph: Graph, avoid: frozenset[str] = frozenset()) -> Printed:
 
     No weight gets one of the names to avoid.
     """
-    return _Printer(eliminate_dead_code(graph), avoid).print()
+    graph = fold_sources(eliminate_dead_code(graph))
+    check_expressible(graph)
+    return _Printer(graph, avoid).print()
 
 
 class _Printer:
@@ -55,6 +59,7 @@ class _Printer:
         self.avoid = avoid
         self.operations = graph.operations
         self.literals = literals(graph.constants, self.operations)
+        self.exact = folded(self.operations, graph.constants)
         self.names = Names({*KEYWORDS, *DTYPES, *function_names(self.operations)})
         self.renamed: dict[str, str] = {}
         self.texts: dict[Value, Text] = {}
@@ -117,7 +122,7 @@ class _Printer:
 
     def _weights(self) -> list[Declared]:
         declared = [node for node in self.graph.constants if node.result not in self.literals]
-        weights = declared_weights(declared, self.names, self.renamed, self.avoid)
+        weights = declared_weights(declared, self.names, self.renamed, self.avoid, self.exact)
         for node, weight in zip(declared, weights, strict=True):
             self.texts[node.result] = Text(weight.name)
         return weights
@@ -157,7 +162,7 @@ class _Printer:
         """Gives operands statements of their own, the longest first, until the expression reads well."""
         for value in node.values:
             if value in self.literals and value.type.shape and self.uses[value] > 1 and value not in self.texts:
-                self._define(value, literal(self.literals[value], value.type))
+                self._define(value, self._literal(value))
         while True:
             text = build()
             inner = [value for value in node.values if value in self.pending]
@@ -184,4 +189,7 @@ class _Printer:
 
     def _text(self, value: Value) -> Text:
         found = self.texts.get(value) or self.pending.get(value)
-        return found if found is not None else literal(self.literals[value], value.type)
+        return found if found is not None else self._literal(value)
+
+    def _literal(self, value: Value) -> Text:
+        return literal(self.literals[value], value.type, value in self.exact)

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from anedsl.codegen.comparison import Comparison, compare
+from anedsl.codegen.reader import read_text
 from anedsl.graph import Graph
 from anedsl.types import FP16, TensorType
 from tests.codegen.kernels import Builder, fp16
 from tests.language.kernels import graph_of
+from tests.reader.texts import program
 
 HEAD = "kernel k() { input x, z: fp16[1, 8, 1, 4]; input i: int32[2]; weight w: fp16[1, 8, 1, 1] = 0.5; output o; "
 
@@ -154,3 +156,53 @@ def test_deep_and_shared_graphs_take_no_time() -> None:
         return b.graph()
 
     assert compare(graph(), graph()).difference is None
+
+
+# ---- states, which no record knows ----
+
+READ = "tensor<fp16, [1, 4]> v = read_state(input = kv);"
+WRITE = "write_state(data = s, input = kv);"
+SUM = "tensor<fp16, [1, 4]> s = add(x = x, y = x);"
+OUT = "tensor<fp16, [1, 4]> y = mul(x = v, y = x);"
+
+
+def with_state(*lines: str) -> Graph:
+    inputs = "tensor<fp16, [1, 4]> x, state<tensor<fp16, [1, 4]>> kv"
+    return read_text(program("\n".join(lines), inputs=inputs)).main
+
+
+def test_states_are_read_and_written_in_the_same_order() -> None:
+    assert compare(with_state(SUM, READ, WRITE, OUT), with_state(READ, OUT, SUM, WRITE)).difference is None
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "kind", "text", "ops"),
+    [
+        ((SUM, READ, WRITE, OUT), (SUM, WRITE, READ, OUT), "effect", "`read_state` is op 1 and op 2 on states",
+         ("read_state", "read_state")),
+        ((SUM, READ, WRITE, OUT), (SUM, READ, OUT), "effect", "only one has this `write_state`", ("write_state", None)),
+        ((READ, OUT), (READ, OUT, READ.replace("v", "w", 1)), "effect", "only one has this `read_state`", (None, "read_state")),
+        ((SUM, READ, WRITE, OUT), (SUM, READ, WRITE.replace("data = s", "data = x"), OUT), "input",
+         "the result of `add` and the input `x`", ("add", "input")),
+        ((SUM, READ, WRITE, OUT), (SUM, READ, WRITE.replace("write", "clear"), OUT), "effect",
+         "`write_state` and `clear_state`", ("write_state", "clear_state")),
+    ],
+    ids=["order", "more", "fewer", "what is written", "another op"],
+)  # fmt: skip
+def test_another_use_of_a_state_is_a_difference(
+    left: tuple[str, ...], right: tuple[str, ...], kind: str, text: str, ops: tuple[str | None, str | None]
+) -> None:
+    found = compare(with_state(*left), with_state(*right)).difference
+    assert found is not None
+    assert (found.kind, found.text) == (kind, text)
+    assert tuple(None if where is None else where.op for where in (found.left, found.right)) == ops
+
+
+def test_lists_are_compared_by_what_is_in_them() -> None:
+    line = "string y = classify(probabilities = x, classes = {});"
+    texts = ('list<string, 2>(["a", "b"])', 'list<tensor<string, []>, 2>([string("a"), "b"])', 'list<string, 2>(["a", "c"])')
+    first, same, other = (read_text(program(line.format(text))).main for text in texts)
+    assert compare(first, same).difference is None
+    found = compare(first, other).difference
+    assert found is not None
+    assert found.text == f"`classes` of `classify` is {texts[0]} and {texts[2]}"

@@ -140,6 +140,62 @@ def test_weights_are_compared_where_they_are_given(source: Path, capsys: pytest.
     assert (code, found["kernels"][0]["difference"]["kind"]) == (1, "const")
 
 
+def test_files_of_weights_that_neither_side_uses_are_named(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import numpy as np
+
+    used, unused, similar = (source.with_name(f"{name}.npz") for name in ("used", "unused", "similar"))
+    np.savez(used, w=np.full((1, 64, 1, 1), 2, np.float16))
+    np.savez(unused, scale=np.ones(4, np.float16))
+    np.savez(similar, W=np.ones((1, 64, 1, 1), np.float16), v=np.ones((1, 64, 1, 1), np.float16))
+    folder = artifact(source)
+    assert said(diff(capsys, source, folder, weights=[used])) == []
+    assert said(diff(capsys, source, folder, weights=[used, unused])) == [("ANE0428", f"no array of `{unused}` is used")]
+    # A file is unused only if no side used it.
+    other = source.with_name("other.ane")
+    other.write_text(SOURCE.replace("weight w:", "weight v:").replace("* w", "* v"))
+    assert said(diff(capsys, other, source, weights=[used])) == []
+    headline = f"weight `w` is not in `{similar}`, which has a similar key"
+    assert said(diff(capsys, source, other, weights=[similar])) == [("ANE0429", headline)]
+    diff_targets(request(source, folder, weights=[unused], format="text"))
+    assert capsys.readouterr().err.startswith(f"warning[ANE0428]: no array of `{unused}` is used\n")
+
+
+def said(found: tuple[int, dict[str, Any]]) -> list[tuple[str, str]]:
+    """The codes and headlines of a report's diagnostics."""
+    return [(diagnostic["code"], diagnostic["message"]) for diagnostic in found[1]["diagnostics"]]
+
+
+STATE = """program(1.3)
+{
+    func main<ios18>(tensor<fp16, [1, 4]> x, state<tensor<fp16, [1, 4]>> kv) {
+        tensor<fp16, [1, 4]> y = read_state(input = kv);
+        write_state(data = x, input = kv);
+    } -> (y);
+}
+"""
+
+
+def test_the_text_of_a_state_that_is_not_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    left, right = tmp_path / "left.mil", tmp_path / "right.mil"
+    left.write_text(STATE)
+    right.write_text(STATE.replace("write_state(data = x, input = kv);", ""))
+    assert text(capsys, left, left) == "left: the same program, 2 ops\n"
+    assert (
+        text(capsys, left, right)
+        == """left and right: different, first in an op that uses a state: only one has this `write_state`
+  A: `write_state`, at DIR/left.mil:5:9
+"""
+    )
+
+
+def test_ops_without_a_record_are_compared_and_not_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "state.mil"
+    path.write_text(STATE)
+    found = diff(capsys, path, path, random=0)[1]["kernels"][0]
+    reason = "there are ops without a record (`read_state`, `write_state`)"
+    assert (found["same"], found["errors"], found["not_run"]) == (True, None, reason)
+
+
 def test_several_kernels(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = source.with_name("other.ane")
     other.write_text(SOURCE + SOURCE.replace("kernel pair", "kernel second"))

@@ -13,7 +13,7 @@ import typer
 import anedsl
 from anedsl.cli.running import RunRequest, run_file
 from anedsl.diagnostics import Failure
-from tests.comparison.test_diff import SOURCE
+from tests.comparison.test_diff import SOURCE, STATE
 
 PLAIN = RunRequest(Path(), None, [], None, [], None, None, [], [], "fp16", "json")
 
@@ -95,7 +95,9 @@ def test_a_surface_of_a_wrong_shape_is_refused(compiled: Compiled, tmp_path: Pat
     np.savez(tmp_path / "wrong.npz", inp=np.zeros((1, 64, 1, 64)))
     with pytest.raises(Failure) as caught:
         outputs(compiled.path, tmp_path, inputs=tmp_path / "wrong.npz")
-    assert {found.code for found in caught.value.diagnostics} == {"ANE0501", "ANE0502"}
+    (found,) = caught.value.diagnostics
+    assert found.headline == "pack `inp` has shape [1, 64, 1, 64], the kernel wants [1, 128, 1, 64]"
+    assert found.note_texts == ["it holds `a` [1, 64, 1, 64], `b` [1, 64, 1, 64], one behind the other along axis 1"]
 
 
 @pytest.mark.parametrize("option", [{"define": ["SCALE=3"]}, {"weights": [Path("w.npz")]}, {"map": ["w=v"]}])
@@ -110,6 +112,57 @@ def test_a_kernel_is_chosen_by_name(compiled: Compiled, capsys: pytest.CaptureFi
     with pytest.raises(Failure) as caught:
         run_file(PLAIN._replace(target=compiled.path, kernel="pear", random=0))
     assert (caught.value.diagnostics[0].code, caught.value.diagnostics[0].nearest) == ("ANE0235", "pair")  # type: ignore[attr-defined]
+
+
+TWO_FUNCTIONS = """program(1.3)
+{
+    func double<ios18>(tensor<fp16, [4]> x) {
+        tensor<fp16, [4]> y = add(x = x, y = x);
+    } -> (y);
+    func negated<ios18>(tensor<fp16, [4]> x) {
+        tensor<fp16, [4]> z = mul(x = x, y = fp16(-1));
+    } -> (z);
+}
+"""
+
+
+def refused(path: Path, text: str) -> list[tuple[str, str]]:
+    path.write_text(text)
+    with pytest.raises(Failure) as caught:
+        run_file(PLAIN._replace(target=path, random=0))
+    return [(found.code, found.headline) for found in caught.value.diagnostics]
+
+
+def test_ops_without_a_record_are_refused_before_inputs_are_asked_for(tmp_path: Path) -> None:
+    assert refused(tmp_path / "state.mil", STATE) == [
+        ("ANE0482", "cannot compute `read_state`: it has no record"),
+        ("ANE0482", "cannot compute `write_state`: it has no record"),
+    ]
+    alone = STATE.replace("read_state(input = kv)", "relu(x = x)").replace("write_state(data = x, input = kv);", "")
+    reason = "its input `kv` is of type `state<tensor<fp16, [1, 4]>>`, and not a tensor of known sizes"
+    assert refused(tmp_path / "alone.mil", alone) == [("ANE0508", f"cannot run `{tmp_path / 'alone.mil'}`: {reason}")]
+    reason = "its input `kv` is of type `string`, and not a tensor of known sizes"
+    text = alone.replace("state<tensor<fp16, [1, 4]>>", "string")
+    assert refused(tmp_path / "text.mil", text) == [("ANE0508", f"cannot run `{tmp_path / 'text.mil'}`: {reason}")]
+
+
+def test_an_op_without_a_record_that_no_output_needs_does_not_matter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "model.mil"
+    path.write_text(TWO_FUNCTIONS.replace("func negated", "func other").replace("double", "main").replace(
+        "tensor<fp16, [4]> y = add", "fp16 unused = mystery(x = x); tensor<fp16, [4]> y = add"
+    ))  # fmt: skip
+    run_file(PLAIN._replace(target=path, kernel="model", random=0))
+    assert list(json.loads(capsys.readouterr().out)["outputs"]) == ["y"]
+
+
+def test_one_of_several_functions_has_to_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "two.mil"
+    path.write_text(TWO_FUNCTIONS)
+    with pytest.raises(typer.BadParameter, match=r"two\.mil has several kernels: name one of double, negated") as caught:
+        run_file(PLAIN._replace(target=path, random=0))
+    assert caught.value.param_hint == "KERNEL"
+    run_file(PLAIN._replace(target=path, kernel="negated", random=0))
+    assert list(json.loads(capsys.readouterr().out)["outputs"]) == ["z"]
 
 
 def test_a_folder_without_a_program_is_refused(tmp_path: Path) -> None:

@@ -61,7 +61,12 @@ def test_the_table_and_the_placement(mac: Mac, pair: Compiled, capsys: pytest.Ca
     mac.will(COMPUTE, plan=PLAN)
     text = run(capsys, target=pair.source, placement=True)
     lines = [" ".join(line.split()) for line in text.splitlines()]
-    assert lines[0] == "output type min max mean std max error mean error relative ulp ulp to fp16"
+    assert lines[0] == "output type min max mean std max error mean error relative ulp of max to fp16"
+    [note] = [line for line in lines if line.startswith("errors are")]
+    assert note.partition("; the last column is ")[::2] == (
+        "errors are against fp64; relative to the largest output, and in ulp of the output's type there",
+        "in that ulp against the reference in fp16",
+    )
     assert lines[1].startswith("total float16[1, 4, 1, 32] ")
     assert "total add 9 CPU CPU, ANE 75.0%" in lines
     assert "diff sub 10 ANE CPU, ANE 25.0%" in lines
@@ -111,6 +116,14 @@ def test_an_output_that_core_ml_may_garble_is_warned_of(mac: Mac, tmp_path: Path
 def test_the_numerics_are_the_hardwares(mac: Mac, pair: Compiled) -> None:
     with pytest.raises(typer.BadParameter, match="as the hardware does"):
         run_file(REQUEST._replace(target=pair.source, numerics="fp64"))
+    with pytest.raises(typer.BadParameter, match="as the hardware does"):
+        bench_file(BenchRequest(REQUEST._replace(target=pair.source, numerics="fp32"), 1, 0))
+
+
+def test_a_kernel_that_is_not_in_the_artifact_is_refused(mac: Mac, pair: Compiled, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "total" in run_json(capsys, target=pair.artifact, kernel="pair")["outputs"]
+    with pytest.raises(Failure, match="has no kernel `other`"):
+        run_file(REQUEST._replace(target=pair.artifact, kernel="other"))
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="this is about other machines")

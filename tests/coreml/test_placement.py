@@ -46,12 +46,24 @@ def test_the_report(mac: Mac, pair: Compiled) -> None:
     assert [op.name for op in found.fallbacks] == ["diff", "mul_0"]
 
 
+def test_a_plan_without_a_fall_back_says_so(mac: Mac, pair: Compiled) -> None:
+    mac.will(COMPUTE, plan=[[*row[:2], row[2] and "ane", *row[3:]] for row in PLAN])
+    found = execute(pair.artifact, INPUTS, placement=True).placement
+    assert found is not None
+    assert found.as_json()["fallbacks"] == []
+    assert table(found).splitlines()[-2:] == [
+        "no op is planned elsewhere than on the ANE",
+        "6 ops on ANE (80.0% of the estimated cost); a plan is Core ML's prediction",
+    ]
+
+
 def test_the_report_as_data(mac: Mac, pair: Compiled) -> None:
     mac.will(COMPUTE, plan=PLAN)
     found = execute(pair.artifact, INPUTS, placement=True, lines={"diff": 10}).placement
     assert found is not None
     data = found.as_json()
     assert data["totals"]["CPU"] == {"ops": 1, "cost": 0.2}
+    assert data["fallbacks"] == ["diff", "mul_0"]
     assert data["ops"][0] == {
         "name": "diff", "op": "sub", "line": 10, "device": "GPU", "supported": ["CPU", "GPU"], "cost": 0.3,
     }  # fmt: skip

@@ -46,6 +46,11 @@ def test_core_ml_gets_float32_surfaces_in_their_shapes(mac: Mac, pair: Compiled)
 def test_a_whole_surface_may_be_given(mac: Mac, pair: Compiled) -> None:
     outputs = coreml.run(pair.artifact, {"inp": np.concatenate([A, B], axis=1), "c": C})
     np.testing.assert_array_equal(outputs["total"], expected()["total"])
+    with pytest.raises(Failure) as failure:
+        coreml.run(pair.artifact, {"inp": A, "c": C})
+    (found,) = failure.value.diagnostics
+    assert found.headline == "pack `inp` has shape [1, 4, 1, 32], the kernel wants [1, 8, 1, 32]"
+    assert found.note_texts == ["it holds `a` [1, 4, 1, 32], `b` [1, 4, 1, 32], one behind the other along axis 1"]
 
 
 def test_a_package_alone_has_the_names_of_its_features(mac: Mac, pair: Compiled, tmp_path: Path) -> None:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from anedsl.codegen.reader import read_text
 from anedsl.graph import Graph
-from anedsl.passes import PIPELINE, Pass, optimize
+from anedsl.passes import PIPELINE, Pass, optimize, tidy
 from anedsl.passes.fold import fold_constants
 from anedsl.passes.scaling import move_scales
 from anedsl.passes.verify import verify
@@ -15,6 +16,7 @@ from anedsl.reference.executor import execute
 from anedsl.running import random_inputs
 from tests.language.kernels import graph_of
 from tests.passes.graphs import kernels
+from tests.reader.texts import program
 
 MOVE_ARITHMETIC = (fold_constants, move_scales)
 """These keep the mathematics, but round elsewhere in fp16."""
@@ -155,3 +157,43 @@ def test_folded_weights_are_computed_only_when_they_are_asked_for() -> None:
 def test_weights_are_never_merged() -> None:
     text = "kernel k() { input x: fp16[4]; weight a, b: fp16[4] = ones; output y; y = x * a + x * b }"
     assert len(optimize(graph_of(text)).constants) == 2
+
+
+def read(body: str, inputs: str = "tensor<fp16, [1, 4]> x") -> Graph:
+    return read_text(program(body, inputs=inputs)).main
+
+
+def test_ops_with_an_effect_stay_in_their_place() -> None:
+    body = """
+        tensor<fp16, [1, 4]> v = read_state(input = kv);
+        tensor<fp16, [1, 4]> s = add(x = x, y = x);
+        write_state(data = s, input = kv);
+        tensor<fp16, [1, 4]> after = read_state(input = kv);
+        tensor<fp16, [1, 4]> unused = tanh(x = x);
+        tensor<fp16, [1, 4]> y = mul(x = after, y = x);
+    """
+    graph = optimize(read(body, "tensor<fp16, [1, 4]> x, state<tensor<fp16, [1, 4]>> kv"))
+    assert [node.op.name for node in graph.nodes] == ["read_state", "add", "write_state", "read_state", "mul"]
+
+
+def test_ops_that_only_have_the_name_of_a_known_one_are_left_alone() -> None:
+    body = """
+        tensor<fp16, [1, ?]> a = reshape(x = u, shape = tensor<int32, [2]>([1, -1]));
+        tensor<fp16, [1, ?]> b = reshape(shape = tensor<int32, [2]>([1, -1]), x = a);
+        tensor<fp16, [1, ?]> c = slice_by_size(begin = tensor<int32, [2]>([0, 0]), size = tensor<int32, [2]>([1, 2]), x = b);
+        tensor<fp16, [1, ?]> d = mul(x = c, y = fp16(1));
+        tensor<fp16, [1, ?]> y = concat(values = d);
+    """
+    graph = read(body, "tensor<fp16, [1, ?]> u")
+    for step in (*PIPELINE, tidy):
+        assert [node.op for node in step(graph).operations] == [node.op for node in graph.operations]
+
+
+def test_ops_that_take_nothing_are_folded() -> None:
+    body = """
+        tensor<int32, [3]> r = range_1d(start = 1, end = 7, step = 2);
+        tensor<int32, [3]> y = add(x = x, y = r);
+    """
+    graph = fold_constants(read(body, "tensor<int32, [3]> x"))
+    assert [node.op.name for node in graph.operations] == ["add"]
+    np.testing.assert_array_equal(graph.constants[0].attributes["val"].load(), [1, 3, 5])

@@ -156,6 +156,11 @@ def test_a_damaged_field_is_named(at: int, change: str, expected: list[str], sou
     assert fields_of(path) == expected
 
 
+def test_a_chunk_for_which_nothing_is_left(sound: bytes, tmp_path: Path) -> None:
+    (tmp_path / "w.bin").write_bytes(struct.pack("<I", 1) + sound[4:128])
+    assert f"{SIZE}: expected 1 or more, but nothing is left in the file, found 40" in fields_of(tmp_path / "w.bin")
+
+
 def test_a_file_without_header_is_recognised(sound: bytes, tmp_path: Path) -> None:
     (tmp_path / "w.bin").write_bytes(sound[64:])
     expected = "header: expected 64 bytes before the first chunk, found a chunk at the beginning of the file"

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from anedsl.codegen.reader import Module, read_text
-from anedsl.codegen.reader.opaque import is_opaque
 from anedsl.data import Array
 from anedsl.diagnostics import Failure
 from anedsl.graph import Graph, Node
@@ -127,8 +126,25 @@ def test_an_older_form_of_an_op_is_kept_as_it_is() -> None:
     arguments = "indices = tensor<uint8, [1]>([228]), lut = tensor<fp16, [4]>([1, 2, 3, 4]), shape = tensor<uint32, [1]>([4])"
     text = program(f"tensor<fp16, [4]> y = constexpr_lut_to_dense()[{arguments}];", dialect="1.0", opset="ios16")
     [node] = read_text(text).main.operations
-    assert is_opaque(node.op)
+    assert node.op.opaque
     assert list(node.operands) == ["indices", "lut", "shape"]
+
+
+def test_the_older_form_of_suppression_is_written_again() -> None:
+    """Its boxes stand in rows, and a fourth result counts them."""
+    body = (
+        "tensor<fp16, [1, 2, 4]> y, tensor<fp16, [1, 2, 3]> points, tensor<int32, [1, 2]> places, tensor<int32, [1]> count ="
+        " non_maximum_suppression(boxes = x, iou_threshold = fp16(0x1p-1), max_boxes = int32(2),"
+        " per_class_suppression = bool(false), score_threshold = fp16(0x1p-2), scores = s);"
+    )
+    inputs = "tensor<fp16, [1, 9, 4]> x, tensor<fp16, [1, 9, 3]> s"
+    graph = graph_of(body, inputs=inputs, outputs="y, points, places, count", dialect="1.0", opset="ios15")
+    [node] = graph.operations
+    assert node.op.opaque
+    assert [result.type.shape for result in node.results] == [(1, 2, 4), (1, 2, 3), (1, 2), (1,)]
+    [again] = read_text(emitted(graph, "1.0")).main.operations
+    assert (again.op.name, list(again.operands)) == (node.op.name, list(node.operands))
+    assert [result.type for result in again.results] == [result.type for result in node.results]
 
 
 def test_attributes_of_program_and_function() -> None:
@@ -172,6 +188,16 @@ OPAQUE = {
     "an unknown size": "tensor<int32, [?, 2]> y = non_zero(x = x)",
     "types under 8 bits": "tensor<uint4, [2]> y = fancy(x = x)",
     "a dict": "dict<string, fp32> y = fancy(x = x)",
+    "a list of texts": 'string y = fancy(classes = list<string, 3>(["a", "b c", ""]), x = x)',
+    "a list of numbers": "int64 y = fancy(classes = list<int64, 2>([3, -4]), x = x)",
+    "a list of any length": 'string y = fancy(classes = list<string, ?>(["a"]), x = x)',
+    "an empty list": "string y = fancy(classes = list<string, 0>([]), x = x)",
+    "a list of tensors": "fp16 y = fancy(l = list<tensor<fp16, [2]>, 2>([[0x1p+0, 0x1p+1], [0x0p+0, -0x1p-1]]), x = x)",
+    "a tuple": 'fp16 y = fancy(t = tuple<string, bool, list<int32, 1>>(("a", true, [1])), x = x)',
+    "a dict of numbers": 'fp16 y = fancy(d = dict<string, fp32>({{"a", 0x1p+0}, {"b", 0x1p-1}}), x = x)',
+    "a tensor of texts": 'fp16 y = fancy(t = tensor<string, [2, 1]>([["a"], ["b"]]), x = x)',
+    "a const of unknown size": "fp16 y = fancy(k2 = tensor<int32, [?]>([1, 2]), x = x)",
+    "a const of bf16": "fp16 y = fancy(b = tensor<bf16, [2]>([0x1p+0, 0x1p-1]), c = bf16(0x1p+1), x = x)",
 }
 
 
@@ -183,7 +209,7 @@ def test_what_has_no_record_is_written_again(statement: str) -> None:
     )
     graph = graph_of(consts + statement + ";")
     node: Node = graph.operations[0]
-    assert is_opaque(node.op)
+    assert node.op.opaque
     line = next(line for line in emitted(graph).splitlines() if node.op.name + "(" in line)
     assert line == f'        {statement}[name = string("y")];'
 
@@ -205,12 +231,13 @@ def test_state() -> None:
     assert [node.op.name for node in graph.operations] == ["read_state", "add", "write_state"]
     assert str(graph.inputs[0].value.type) == "state<tensor<fp16, [1, 4]>>"
     assert graph.operations[2].results == ()
+    assert [node.op.effect for node in graph.operations] == [True, False, True]
 
 
 def test_ops_on_unknown_sizes_are_kept_as_they_are() -> None:
     body = "tensor<fp16, [1, ?]> h = relu(x = x); tensor<fp16, [1, ?]> y = add(x = h, y = x);"
     graph = graph_of(body, inputs="tensor<fp16, [1, ?]> x")
-    assert [is_opaque(node.op) for node in graph.operations] == [True, True]
+    assert [node.op.opaque for node in graph.operations] == [True, True]
     assert emitted(graph).count("tensor<fp16, [1, ?]>") == 3
 
 
@@ -223,5 +250,5 @@ def test_every_op_of_mil_is_read(coremltools: Any) -> None:
         if name in OPS or name == "const":
             continue
         [node] = graph_of(f'tensor<fp16, [1, 4]> y = {name}(x = x, k = int32(3), mode = string("m"));').operations
-        assert is_opaque(node.op)
+        assert node.op.opaque
         assert str(node.result.type) == "fp16[1, 4]"

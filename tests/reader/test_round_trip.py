@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import anedsl
-from anedsl.codegen.artifact import write
+from anedsl.codegen.artifact import prepare, write
+from anedsl.codegen.comparison import compare
 from anedsl.codegen.options import Options
-from anedsl.codegen.reader import read
+from anedsl.codegen.reader import read, read_text
 from anedsl.diagnostics import Failure
 from anedsl.frontend import bind_weights, load_file
 from anedsl.graph import Graph
@@ -56,8 +57,22 @@ def test_every_case_of_every_op(case: Case, tmp_path: Path) -> None:
         found = read(folder / "model.mil").main
         verify(found)
         assert emitted(found, dialect) == (folder / "model.mil").read_text()
+        check_other_dialect(found, dialect)
         if case.op not in UNCOMPUTED:
             check_numbers(graph, found)
+
+
+def check_other_dialect(found: Graph, dialect: str) -> None:
+    """What was read in one dialect is the same program in the other, where that has its ops."""
+    other = next(name for name in DIALECTS if name != dialect)
+    try:
+        legal = prepare(found, Options(dialect=other, route="coreml", emit=frozenset({"mil"}))).graph
+    except Failure as failure:
+        codes = {problem.code for problem in failure.diagnostics}
+    else:
+        assert compare(legal, read_text(emitted(found, other)).main).difference is None
+        return
+    assert (other, codes) == ("1.0", {"ANE0430"})
 
 
 def check_numbers(graph: Graph, found: Graph) -> None:

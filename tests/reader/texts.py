@@ -32,3 +32,27 @@ EVERYTHING = """program(1.3)
  } -> (y, p);
 }
 """
+
+FOREIGN = program(
+    """
+  tensor<fp16, [1, 4]> v = read_state(input = kv);
+  tensor<fp16, [1, 4]> s = add(x = v, y = x);
+  write_state(data = s, input = kv)[name = string("w")];
+  tensor<fp16, [1, 4]> after = read_state(input = kv);
+  string label, dict<string, fp64> p = classify(probabilities = s, classes = list<string, 4>(["cat", "dog", "", "x y"]));
+  int64 number, dict<int64, fp32> q = classify(probabilities = s, classes = list<tensor<int64, []>, 2>([1, -2]));
+  list<tensor<fp16, [1, 4]>, ?> l0 = make_list(init_length = 1, dtype = string("fp16"), elem_shape = (1, 4));
+  list<tensor<fp16, [1, 4]>, ?> l1 = list_write(ls = l0, index = int32(0), value = after);
+  tensor<int32, [?, 2]> nz = non_zero(x = s);
+  tensor<fp16, [1, ?]> rl = relu(x = wide);
+  dict<string, fp32> scores = const()[val = dict<string, fp32>({{"a", 1}, {"b", 0.5}})];
+  tensor<fp16, [4]> odd = fancy(x = s, mode = string("m"), many = tensor<string, [2]>(["p", "q"]), d = scores,
+    t = tuple<int32, tensor<fp16, [2]>>((3, [1, 2])), k = tensor<int32, [?]>([1, 2]), b = tensor<bf16, [2]>([1, 0.5]))
+    [alpha = fp16(0.5), exact = true, words = list<string, 1>(["z"]), name = string("odd")];
+  tensor<fp16, [4]> old = constexpr_odd(data = tensor<int8, [4]>([1, 2, 3, 4]));
+  tensor<fp16, [1, 4]> y = reshape(x = odd, shape = tensor<int32, [2]>([1, 4]));
+""",
+    inputs="tensor<fp16, [1, 4]> x, state<tensor<fp16, [1, 4]>> kv, tensor<fp16, [1, ?]> wide",
+    outputs="y, label, p, number, l1, nz, rl, old",
+)
+"""Ops without a record, in every form that is known: states, lists, dicts, tuples, texts, unknown sizes."""
