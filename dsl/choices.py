@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from anedsl.diagnostics import Failure, nearest
+from anedsl.diagnostics import Diagnostic, Failure, nearest
 
 if TYPE_CHECKING:
     from anedsl.codegen.options import Options
@@ -26,9 +26,18 @@ def checked_options(dialect: str, route: str, chip: str | None, emit: str | Iter
     problems = [_invalid(option, value, known) for option, value, known in given if value not in known]
     if not parts:
         problems.append(_invalid("emit", emit, EMITTED))
+    if single_weight_file and parts == ["mlpackage"]:
+        problems.append(_for_the_text_only())
     if problems:
         raise Failure(*problems)
     return Options(dialect=dialect, route=route, chip=chip, emit=frozenset(parts), single_weight_file=single_weight_file)
+
+
+def _for_the_text_only() -> Diagnostic:
+    from anedsl.diagnostics.running import InvalidOption
+
+    found = "`True`: an mlpackage always has one file of weights"
+    return InvalidOption(option="single_weight_file", found=found, known='it where `emit` holds "mil" or "header"')
 
 
 def check_seed(random: Any) -> None:

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from anedsl.diagnostics import Failure, Sink, nearest
+from anedsl.diagnostics import Failure, Sink, counted, nearest
 from anedsl.diagnostics import running as problems
 from anedsl.graph import CONST, Graph, Node, Port
 from anedsl.reference.executor import execute
 from anedsl.reference.numerics import NAMES
+from anedsl.source import NOWHERE, Span
+from anedsl.types import Shape
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -28,27 +30,36 @@ def run(
         raise Failure(problems.UnknownNumerics(name=numerics, known=known))
     arrays = check_inputs(graph, inputs, numerics, sink)
     graph = emitted(graph)
-    culprit: list[str] = []
-
-    def watch(node: Node, results: tuple[Array, ...]) -> None:
-        if not culprit and node.op is not CONST and not all(np.isfinite(r).all() for r in results if r.dtype.kind == "f"):
-            culprit.append(node.op.name)
-
     outputs = execute(graph, arrays, numerics)
-    broken = [port for port in graph.outputs if not _is_finite(outputs[port.name])]
-    if broken:
-        # Only then is the run repeated to find where it began.
-        execute(graph, arrays, numerics, observe=watch)
-    for port in broken:
-        count = int((~np.isfinite(outputs[port.name])).sum())
-        sink.add(problems.NotFinite(span=port.value.span, name=port.name, count=count, op=culprit[0] if culprit else None))
+    explained: set[str] = set()
     # An input that is infinite already has been reported: the ops that read it are not to blame.
     blameless = any(isinstance(diagnostic, problems.InputOverflow) for diagnostic in sink.diagnostics)
     if exact is not None and numerics == "fp16" and not blameless:
         from anedsl.overflow import warn_overflow
 
-        warn_overflow(graph, arrays, outputs, exact, sink)
+        explained = warn_overflow(graph, arrays, outputs, exact, sink)
+    broken = [port for port in graph.outputs if port.name not in explained and not _is_finite(outputs[port.name])]
+    if broken:
+        _warn_not_finite(graph, arrays, numerics, {port: outputs[port.name] for port in broken}, sink)
     return outputs
+
+
+def _warn_not_finite(graph: Graph, arrays: Mapping[str, Array], numerics: str, broken: Mapping[Port, Array], sink: Sink) -> None:
+    """ANE0505 for these outputs; the run is repeated to find the op where each began."""
+    from anedsl.overflow import values_for
+
+    nodes: list[Node] = []
+
+    def watch(node: Node, results: tuple[Array, ...]) -> None:
+        if node.op is not CONST and not all(map(_is_finite, results)):
+            nodes.append(node)
+
+    execute(graph, arrays, numerics, observe=watch)
+    for port, array in broken.items():
+        needed = values_for(graph, port.value)
+        op = next((node.op.name for node in nodes if not needed.isdisjoint(node.results)), None)
+        count = int((~np.isfinite(array)).sum())
+        sink.add(problems.NotFinite(span=port.value.span, name=port.name, count=count, op=op))
 
 
 def emitted(graph: Graph) -> Graph:
@@ -83,6 +94,22 @@ def check_inputs(graph: Graph, inputs: Mapping[str, Any], numerics: str, sink: S
     if found:
         raise Failure(*found)
     return arrays
+
+
+def check_whole(name: str, found: Shape, parts: Mapping[str, Shape], axis: int, span: Span = NOWHERE) -> None:
+    """Raises ANE0503 where the array of a whole pack has not the shape of its parts, one behind the other along `axis`."""
+    first = next(iter(parts.values()))
+    expected = (*first[:axis], sum(shape[axis] for shape in parts.values()), *first[axis + 1 :]) if first else first
+    if found == expected:
+        return
+    holds = "it holds " + ", ".join(f"`{part}` {list(shape)}" for part, shape in parts.items())
+    if len(parts) > 1:
+        holds += f", one behind the other along axis {axis}"
+    raise Failure(
+        problems.WrongInputShape(
+            span=span, kind="pack", name=name, found=str(list(found)), expected=str(list(expected)), holds=holds
+        )
+    )
 
 
 def _checked(port: Port, given: Any, numerics: str, sink: Sink) -> Array:
@@ -133,7 +160,7 @@ def _check_range(port: Port, bounds: tuple[float, float], array: Array, sink: Si
         problems.OutOfRange(
             span=port.span,
             name=port.name,
-            count=f"{outside.size} value{'' if outside.size == 1 else 's'}",
+            count=counted(outside.size, "value"),
             are="is" if outside.size == 1 else "are",
             low=f"{low:g}",
             high=f"{high:g}",

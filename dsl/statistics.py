@@ -39,7 +39,9 @@ def errors(array: Array, exact: Array) -> dict[str, float | None]:
     both = np.isfinite(got) & np.isfinite(want)
     if not both.any():
         return dict.fromkeys(("max_abs", "mean_abs", "max_rel", "mean_rel", "max_ulp", "mean_ulp"))
-    difference = np.abs(got - want)[both]
+    # Where both are infinite they have no difference.
+    with np.errstate(invalid="ignore"):
+        difference = np.abs(got - want)[both]
     scale = float(np.abs(want[both]).max())
     found: dict[str, float | None] = {"max_abs": float(difference.max()), "mean_abs": float(difference.mean())}
     for name in ("max", "mean"):

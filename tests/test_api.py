@@ -92,6 +92,13 @@ def test_what_is_emitted(double: Kernel, tmp_path: Path, emit: Any, written: set
             ["ANE0512: invalid emit `'mill'`", "did you mean `mil`?", "choose one of `mil`, `mlpackage`, `header`"],
         ),
         ({"emit": ""}, ["ANE0512: invalid emit `''`", "choose one of `mil`, `mlpackage`, `header`"]),
+        (
+            {"emit": "mlpackage", "single_weight_file": True},
+            [
+                "ANE0512: invalid single_weight_file `True`: an mlpackage always has one file of weights",
+                'choose it where `emit` holds "mil" or "header"',
+            ],
+        ),
         ({"emit": 3}, ["ANE0512: invalid emit `3`", "choose one of `mil`, `mlpackage`, `header`"]),
         ({"dialect": 1.3}, ["ANE0512: invalid dialect `1.3`", "choose one of `1.0`, `1.3`"]),
         ({"route": "file"}, ["ANE0512: invalid route `'file'`", "choose one of `inmemory`, `coreml`"]),

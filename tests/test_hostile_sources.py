@@ -176,6 +176,13 @@ def test_not_utf8(tmp_path: Path) -> None:
     assert "byte 0xe9" in result.out
 
 
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no such device")
+def test_a_source_without_an_end(tmp_path: Path) -> None:
+    result = quickly("check", "/dev/zero", folder=tmp_path)
+    assert result.code == 1
+    assert result.out.startswith("error[ANE0108]: `/dev/zero` is too large: more than 2097152 bytes\n")
+
+
 @pytest.mark.parametrize("target", ["nowhere.ane", ".", "folder/k.ane", "k.ane/k.ane", "a" * 5000])
 def test_no_such_file(target: str, tmp_path: Path) -> None:
     (tmp_path / "k.ane").write_text(kernel("y = x"))

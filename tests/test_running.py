@@ -68,10 +68,52 @@ def test_nothing_is_said_of_overflow(numerics: str, ask: bool, x: float) -> None
 
 def test_a_mask_is_infinite_on_purpose() -> None:
     """The result of `exp` overflows, that of the division has its infinities in fp64 as well."""
-    found = warnings_of(MASKED, [-1] * 7 + [12])
-    assert [each.code for each in found] == ["ANE0505", "ANE0510"]
-    assert found[1].headline == "`exp` at line 5 overflows fp16 in 4 values"
-    assert found[1].note_texts[0].endswith("output `y` is not finite where it should be")
+    (found,) = warnings_of(MASKED, [-1] * 7 + [12])
+    assert found.headline == "`exp` at line 5 overflows fp16 in 4 values"
+    assert found.note_texts[0].endswith("output `y` is not finite where it should be")
+
+
+BRANCHES = """\
+kernel k {
+    input x: fp16[1, 4, 1, 8]
+    output a, b, c, d, e
+    a = exp(x)
+    b = a * 2
+    c = x * x * 10000
+    d = 1 / relu(x)
+    e = d + a
+}
+"""
+
+
+def test_each_overflow_is_said_once_of_all_outputs_that_it_reaches() -> None:
+    """`a` and `b` by `exp`, `c` by a `mul`; `d` and `e` are infinite in fp64 as well."""
+    found = warnings_of(BRANCHES, [-1] * 7 + [12])
+    assert [(each.code, each.headline) for each in found] == [
+        ("ANE0510", "`exp` at line 4 overflows fp16 in 4 values"),
+        ("ANE0510", "`mul` at line 6 overflows fp16 in 4 values"),
+        ("ANE0505", "output `d` has 28 non-finite values"),
+        ("ANE0505", "output `e` has 32 non-finite values"),
+    ]
+    assert found[0].note_texts[0].partition("; ")[2] == (
+        "output `a` is not finite where it should be, output `b` is not finite where it should be, "
+        "output `e` is not finite where it should be"
+    )
+    assert found[2].note_texts == ["the first value out of range is the result of `real_div`"]
+    assert found[3].note_texts == ["the first value out of range is the result of `exp`"]
+
+
+def test_of_many_outputs_three_are_named() -> None:
+    text = "kernel k {\n input x: fp16[1, 4, 1, 8]\n output a, b, c, d, e\n a = exp(x)\n b = a\n c = a\n d = a\n e = a\n}\n"
+    (found,) = warnings_of(text, 12)
+    assert found.note_texts[0].endswith("output `c` is not finite where it should be, 2 more are wrong")
+
+
+def test_one_value_that_is_not_finite_is_not_called_values() -> None:
+    found = warnings_of("kernel k {\n input x: fp16[1, 1, 1, 1]\n output y\n y = x / x\n}\n", 0)
+    assert [each.headline for each in found] == ["output `y` has 1 non-finite value"]
+    found = warnings_of("kernel k {\n input x: fp16[1, 1, 1, 1]\n output y\n y = x * 0\n}\n", 1e6)
+    assert found[0].headline == "input `x` has 1 value too large for fp16"
 
 
 def test_no_op_is_blamed_for_an_input_that_is_infinite() -> None:
@@ -177,7 +219,7 @@ def headlines(*arguments: str, folder: Path) -> list[str]:
     ("mapping", "said"),
     [
         ("wx=WA", "ANE0404: `--map wx=WA` names no weight of the kernel"),
-        ("v*=WA", "ANE0425: `--map v*=WA` has 1 `*` on the left and 0 on the right"),
+        ("v*=WA", "ANE0425: `--map 'v*=WA'` has 1 `*` on the left and 0 on the right"),
         ("wa=W", "ANE0405: no file has the key `W`"),
     ],
 )

@@ -93,9 +93,19 @@ Chips = Annotated[
 Backends = Annotated[
     Backend, typer.Option("--backend", help="What runs the kernel; coreml needs a Mac, and has not been run on hardware.")
 ]
-UnitsOption = Annotated[Units, typer.Option("--units", help="With --backend coreml: what Core ML may use.")]
+UnitsOption = Annotated[
+    Units | None,
+    typer.Option("--units", help="With --backend coreml: what Core ML may use; cpu_and_ne by default.", show_default=False),
+]
 Timeout = Annotated[
-    float, typer.Option("--timeout", metavar="SECONDS", min=1, help="With --backend coreml: the time for everything.")
+    float | None,
+    typer.Option(
+        "--timeout",
+        metavar="SECONDS",
+        min=1,
+        help="With --backend coreml: the time for everything; 600 by default.",
+        show_default=False,
+    ),
 ]
 Routes = Annotated[Route, typer.Option("--route", help="How the program reaches the ANE.")]
 
@@ -264,8 +274,8 @@ def run(
     placement: Annotated[
         bool, typer.Option("--placement", help="With --backend coreml: show where Core ML plans each op.")
     ] = False,
-    units: UnitsOption = Units.cpu_and_ne,
-    timeout: Timeout = 600.0,
+    units: UnitsOption = None,
+    timeout: Timeout = None,
     format: Formats = Format.text,
 ) -> None:
     """Run a kernel on arrays and show its outputs.
@@ -282,11 +292,13 @@ def run(
       anedsl run examples/ffn_fwd.ane --random 0 --backend coreml --placement
     """
     from anedsl.cli.running import RunRequest, run_file
+    from anedsl.cli.usage import coreml_only
 
+    coreml_only(backend.value, {"--placement": placement, "--units": units, "--timeout": timeout})
     run_file(
         RunRequest(
             target, kernel, define or [], inputs, input or [], random, out, weights or [], map or [], numerics.value,
-            format.value, backend.value, placement, units.value, timeout,
+            format.value, backend.value, placement, (units or Units.cpu_and_ne).value, timeout or 600.0,
         )
     )  # fmt: skip
 
@@ -315,8 +327,8 @@ def bench(
     backend: Backends = Backend.reference,
     runs: Annotated[int, typer.Option("--runs", metavar="N", min=1, help="The runs that are timed.")] = 20,
     warm_up: Annotated[int, typer.Option("--warm-up", metavar="N", min=0, help="The runs before those.")] = 3,
-    units: UnitsOption = Units.cpu_and_ne,
-    timeout: Timeout = 600.0,
+    units: UnitsOption = None,
+    timeout: Timeout = None,
     format: Formats = Format.text,
 ) -> None:
     """Time a kernel: the median and the spread of many runs.
@@ -331,10 +343,12 @@ def bench(
     """
     from anedsl.cli.benching import BenchRequest, bench_file
     from anedsl.cli.running import RunRequest
+    from anedsl.cli.usage import coreml_only
 
+    coreml_only(backend.value, {"--units": units, "--timeout": timeout})
     request = RunRequest(
         target, kernel, define or [], inputs, input or [], random, None, weights or [], map or [], numerics.value, format.value,
-        backend.value, False, units.value, timeout,
+        backend.value, False, (units or Units.cpu_and_ne).value, timeout or 600.0,
     )  # fmt: skip
     bench_file(BenchRequest(request, runs, warm_up))
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from anedsl.diagnostics import Failure, nearest
-from anedsl.graph import Graph
+from anedsl.diagnostics import Diagnostic, Failure, nearest
+from anedsl.graph import Graph, Node
+from anedsl.passes.dead_code import eliminate_dead_code
+from anedsl.running import check_whole
 
 if TYPE_CHECKING:
     from anedsl.cli.running import RunRequest
@@ -55,49 +57,79 @@ def _sides(module: "Module", graph: Graph) -> "Sides":
 
 
 def chosen(path: Path, kernel: str | None) -> Compiled:
-    """The function of that name, or the only one. Raises ANE0235."""
+    """The function of that name, or the only one. Raises ANE0235, and a usage error where one of several has to be named."""
     found = functions(path)
-    if kernel is None and len(found) == 1:
+    if kernel is None:
+        if len(found) > 1:
+            import typer
+
+            raise typer.BadParameter(f"{path} has several kernels: name one of {', '.join(found)}", param_hint="KERNEL")
         return next(iter(found.values()))
-    if kernel is None or kernel not in found:
+    if kernel not in found:
         from anedsl.diagnostics.names import UnknownKernel
 
         listed = ", ".join(f"`{name}`" for name in found)
-        close = None if kernel is None else nearest(kernel, found)
-        raise Failure(UnknownKernel(path=str(path), name=kernel or "", nearest=close, known=listed))
+        raise Failure(UnknownKernel(path=str(path), name=kernel, nearest=nearest(kernel, found), known=listed))
     return found[kernel]
 
 
 def program(request: "RunRequest") -> "Program":
-    """The function to run. Raises ANE0508 for a folder that holds no program."""
-    import typer
-
+    """The function to run. Raises ANE0508 for a folder that holds no program, and ANE0482 for one with unknown ops."""
+    from anedsl.cli import usage
     from anedsl.frontend import Program
 
-    for option, given in (("-D", request.define), ("--weights", request.weights), ("--map", request.map)):
-        if given:
-            raise typer.BadParameter("what is compiled already has its parameters and weights", param_hint=option)
+    usage.refuse({"-D": request.define, "--weights": request.weights, "--map": request.map}, usage.COMPILED)
     path = request.target
     if path.is_dir() and not any((path / name).exists() for name in ("kernel.json", "Manifest.json")):
         from anedsl.diagnostics.running import UnsupportedTarget
 
         reason = "the folder is neither an artifact nor an mlpackage"
         raise Failure(UnsupportedTarget(path=str(path), reason=reason, advice="name the folder that `compile` wrote: DIR/KERNEL"))
-    return Program(chosen(path, request.kernel).graph, (), "")
+    graph = eliminate_dead_code(chosen(path, request.kernel).graph)
+    _check_computable(graph, path)
+    return Program(graph, (), "")
+
+
+def opaque(graph: Graph) -> dict[str, Node]:
+    """The ops without a record that the outputs or states of a graph need, each by its name."""
+    found: dict[str, Node] = {}
+    for node in eliminate_dead_code(graph).operations:
+        if node.op.opaque:
+            found.setdefault(node.op.name, node)
+    return found
+
+
+def _check_computable(graph: Graph, path: Path) -> None:
+    """Before inputs are asked for. Raises ANE0482 for each op without a record, ANE0508 for an input that is no tensor."""
+    from anedsl.codegen.mil_types import is_tensor
+
+    problems: list[Diagnostic] = []
+    for node in opaque(graph).values():
+        try:
+            node.op.reference()
+        except Failure as failure:
+            problems.extend(failure.diagnostics)
+    others = [port for port in graph.inputs if not is_tensor(port.value.type)]
+    if others and not problems:
+        from anedsl.diagnostics.running import UnsupportedTarget
+
+        reason = f"its input `{others[0].name}` is of type `{others[0].value.type}`, and not a tensor of known sizes"
+        problems.append(UnsupportedTarget(span=others[0].span, path=str(path), reason=reason))
+    if problems:
+        raise Failure(*problems)
 
 
 def split_packs(graph: Graph, arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """Arrays by input; one that goes by the name of a pack is cut into the inputs in it."""
+    """Arrays by input; one that goes by the name of a pack is cut into the inputs in it. Raises ANE0503 for the wrong shape."""
     ports = {port.name: port for port in graph.inputs}
     found = dict(arrays)
     for pack in graph.input_packs:
         if pack.name in ports or pack.name not in found:
             continue
-        sizes = [ports[member].value.type.shape[pack.axis] for member in pack.members]
+        shapes = {member: ports[member].value.type.shape for member in pack.members}
         whole = np.asarray(found[pack.name])
-        first = ports[pack.members[0]].value.type.shape
-        if whole.shape != (*first[: pack.axis], sum(sizes), *first[pack.axis + 1 :]):
-            continue  # reported as an input that the kernel does not have
+        check_whole(pack.name, whole.shape, shapes, pack.axis, pack.span)
+        sizes = [shape[pack.axis] for shape in shapes.values()]
         del found[pack.name]
         parts = np.split(whole, np.cumsum(sizes)[:-1].tolist(), axis=pack.axis)
         for member, part in zip(pack.members, parts, strict=True):

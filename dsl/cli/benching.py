@@ -73,12 +73,13 @@ def _reference(request: BenchRequest, files: dict[str, str]) -> Measured:
 
 
 def _coreml(request: BenchRequest, files: dict[str, str]) -> Measured:
-    from anedsl.cli.on_coreml import NOT_RUN_ON_HARDWARE, prepare_target, require, target_inputs
+    from anedsl.cli.on_coreml import NOT_RUN_ON_HARDWARE, check_numerics, prepare_target, require, target_inputs
     from anedsl.codegen.coreml.interface import open_interface
     from anedsl.codegen.coreml.runner import execute
 
     require()
     run = request.run
+    check_numerics(run)
     sink = Sink()
     with tempfile.TemporaryDirectory(prefix="anedsl-") as folder:
         target = prepare_target(run, Path(folder), sink)

@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from anedsl import frontend
-from anedsl.cli import common, output
+from anedsl.cli import common, output, usage
 from anedsl.diagnostics import Failure, Sink
 from anedsl.elaborate.modules import LoadedModule
 
@@ -25,6 +25,8 @@ def check_file(
         module = frontend.load_file(file)
         # A library of functions alone is checked as far as it parses: a function's types are its callers'.
         chosen = frontend.choose(module, kernels) if module.kernels or kernels else []
+        if not chosen:
+            usage.refuse({"-D": define}, f"{file} has no kernel, and so no parameter")
         for name in chosen:
             try:
                 _check(module, name, common.for_kernel(module, name, chosen, given), (dialect, chip, route), sink)

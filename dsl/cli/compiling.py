@@ -11,7 +11,7 @@ import typer
 
 from anedsl import frontend
 from anedsl.choices import EMITTED
-from anedsl.cli import common, output
+from anedsl.cli import common, output, usage
 from anedsl.diagnostics import Diagnostic, Failure, Sink
 from anedsl.elaborate.modules import LoadedModule
 
@@ -47,8 +47,8 @@ def compile_file(request: Request) -> None:
     Where there are variants, each is compiled on its own, in several processes.
     """
     output.set_style(request.format)
-    options(request)
-    mapping = common.pairs("--map", request.map)
+    usage.single_weight_file(request.single_weight_file, options(request).emit)
+    mapping = usage.mapping(request.map, request.weights)
     module = frontend.load_file(request.file)
     chosen = frontend.choose(module, request.kernels)
     if request.variants is not None or any("," in text for text in request.define):
@@ -56,6 +56,7 @@ def compile_file(request: Request) -> None:
 
         plan = planned(request, module, chosen)
         if plan is not None:
+            _check_patterns(mapping)
             compile_variants(request, plan)
             return
     from anedsl.weights.unused import unused, watched
@@ -192,6 +193,16 @@ def _mapping_problems(mapping: dict[str, str], known: Collection[str], declared:
 
     search = Search(declared, [], unknown)
     return [*search.unknown_names(), *search.unused_patterns()]
+
+
+def _check_patterns(mapping: dict[str, str]) -> None:
+    """Raises ANE0425, which no variant can do anything about."""
+    if mapping:
+        from anedsl.weights.patterns import uneven_patterns
+
+        problems = uneven_patterns(mapping)
+        if problems:
+            raise Failure(*problems)
 
 
 def progress(number: int, total: int, name: str) -> None:

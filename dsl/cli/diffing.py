@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 
 from anedsl import frontend
-from anedsl.cli import artifacts, common, output
+from anedsl.cli import artifacts, common, output, usage
 from anedsl.cli.artifacts import Compiled
+from anedsl.data import WeightData
 from anedsl.diagnostics import Failure, Sink, nearest
+from anedsl.weights.unused import Watched, unused, watched
 
 if TYPE_CHECKING:
     from anedsl.codegen.comparison import Comparison
+    from anedsl.codegen.comparison.graphs import Where
 
 
 class DiffRequest(NamedTuple):
@@ -50,14 +53,19 @@ def diff_targets(request: DiffRequest) -> None:
     output.set_style(request.format)
     if request.random is not None and request.random < 0:
         raise typer.BadParameter("the seed is not negative", param_hint="--random")
-    left, right = _load(request, request.left, request.right), _load(request, request.right, request.left)
+    usage.check_diff(request, compiled=artifacts.is_compiled(request.left) and artifacts.is_compiled(request.right))
+    given = Given(watched(common.open_weights(request.weights)), [])
+    left, right = _load(request, request.left, request.right, given), _load(request, request.right, request.left, given)
+    # A file may be meant for one side only.
+    remarks = unused(given.sources, given.weights)
     pairs, alone = _pairs(request, left, right)
     rows = [_compare(request, left[a], right[b]) for a, b in pairs]
     same = not alone and all(row.result.difference is None for row in rows)
     if request.format == output.JSON:
-        shown = {"same": same, "kernels": [_row_json(row) for row in rows], "alone": alone, "diagnostics": []}
-        output.print_json(shown)
+        shown = {"same": same, "kernels": [_row_json(row) for row in rows], "alone": alone}
+        output.print_json({**shown, "diagnostics": output.diagnostics_json(remarks)})
     else:
+        output.show(remarks)
         for row in rows:
             sys.stdout.write(_row_text(request, row))
         for name, path in alone.items():
@@ -69,11 +77,18 @@ def diff_targets(request: DiffRequest) -> None:
 # ---- both sides ----
 
 
-def _load(request: DiffRequest, path: Path, other: Path) -> dict[str, Compiled]:
-    return artifacts.functions(path) if artifacts.is_compiled(path) else _sources(request, path, other)
+class Given(NamedTuple):
+    """What `--weights` gave, and the weights of both sides that were looked for in it."""
+
+    sources: list[Watched]
+    weights: list[WeightData]
 
 
-def _sources(request: DiffRequest, path: Path, other: Path) -> dict[str, Compiled]:
+def _load(request: DiffRequest, path: Path, other: Path, given: Given) -> dict[str, Compiled]:
+    return artifacts.functions(path) if artifacts.is_compiled(path) else _sources(request, path, other, given)
+
+
+def _sources(request: DiffRequest, path: Path, other: Path, given: Given) -> dict[str, Compiled]:
     """The kernels of a source, compiled for the other side's target."""
     from anedsl.codegen.artifact import Options, prepare
     from anedsl.codegen.logical import Sides
@@ -82,14 +97,15 @@ def _sources(request: DiffRequest, path: Path, other: Path) -> dict[str, Compile
     options = Options(dialect=request.dialect or dialect, route=request.route or route, emit=frozenset({"mil"}))
     module = frontend.load_file(path)
     names = frontend.choose(module, [request.kernel] if request.kernel in module.kernels else [])
-    given, mapping = common.parameters(request.define), common.pairs("--map", request.map)
+    parameters, mapping = common.parameters(request.define), common.pairs("--map", request.map)
     found = {}
     for name in names:
-        program = frontend.build(module, name, common.for_kernel(module, name, names, given), Sink())
+        program = frontend.build(module, name, common.for_kernel(module, name, names, parameters), Sink())
         # Numbers are drawn where both sides draw them: those of a compiled program are its own.
         seed = None if artifacts.is_compiled(other) else request.random
         if request.weights or seed is not None:
-            frontend.bind_weights(program, common.open_weights(request.weights), mapping, seed)
+            frontend.bind_weights(program, given.sources, mapping, seed)
+            given.weights.extend(weight.data for weight in program.weights if weight.used)
         emission = prepare(program.graph, options)
         sides = Sides(emission.lowered.inputs, emission.lowered.outputs)
         found[name] = Compiled(emission.graph, sides, options.dialect)
@@ -149,6 +165,8 @@ def _compare(request: DiffRequest, left: Compiled, right: Compiled) -> Row:
             not_run = "their inputs or outputs differ"
         elif result.missing:
             not_run = "there are weights without numbers"
+        elif unknown := {**artifacts.opaque(left.physical), **artifacts.opaque(right.physical)}:
+            not_run = f"there are ops without a record ({', '.join(f'`{name}`' for name in unknown)})"
         else:
             errors = compare_outputs(left.physical, right.physical, result.inputs, result.outputs, left.sides, request.random)
     ops = len(left.physical.operations), len(right.physical.operations)
@@ -189,8 +207,7 @@ def _row_text(request: DiffRequest, row: Row) -> str:
         lines = [f"{name}: different, first in {_KINDS[difference.kind]}: {difference.text}"]
         for side, path, place in (("A", request.left, difference.left), ("B", request.right, difference.right)):
             if place is not None:
-                called = f"`{place.name}`" if place.name else "a value without a name"
-                lines.append(f"  {side}: {called}, {_made(place.op)}, at {place.place or path}")
+                lines.append(f"  {side}: {_called(place, difference.kind)}, at {place.place or path}")
     for side, pairs in (("input", result.inputs), ("output", result.outputs)):
         lines += [f"  {side} `{p.left}` is compared with `{p.right}`, by position" for p in pairs if p.by == "position"]
     if result.missing:
@@ -205,7 +222,15 @@ def _row_text(request: DiffRequest, row: Row) -> str:
 _KINDS = {
     "op": "an op", "operands": "the operands of an op", "attribute": "an attribute", "type": "a type", "const": "a const",
     "input": "an input", "output": "an output", "ports": "the number of inputs or outputs",
+    "effect": "an op that uses a state",
 }  # fmt: skip
+
+
+def _called(where: "Where", kind: str) -> str:
+    if kind == "effect" and not where.name:
+        return f"`{where.op}`"
+    called = f"`{where.name}`" if where.name else "a value without a name"
+    return f"{called}, {_made(where.op)}"
 
 
 def _made(op: str) -> str:
@@ -213,9 +238,11 @@ def _made(op: str) -> str:
 
 
 def _errors_text(errors: Mapping[str, Any]) -> str:
-    rows = [["output", "numerics", "max error", "mean error", "relative", "ulp"]]
+    rows = [["output", "numerics", "max error", "mean error", "relative", "ulp of max"]]
     for name, found in errors.items():
         for numerics, error in found.items():
             values = [error[key] for key in ("max_abs", "mean_abs", "max_rel", "max_ulp")]
             rows.append([name, numerics, *("-" if value is None else f"{value:.4g}" for value in values)])
-    return output.table(rows, frozenset({2, 3, 4, 5})) + "errors are of B against A; relative to the largest output of A\n"
+    return output.table(rows, frozenset({2, 3, 4, 5})) + (
+        "errors are of B against A; relative to the largest output of A, and in ulp of the output's type there\n"
+    )

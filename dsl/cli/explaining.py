@@ -81,10 +81,10 @@ def _template(template: str) -> str:
     """A text with its fields as `<name>`. A field behind a word (`the ANE{on}`) is an ending that not every message has."""
     text = ""
     follows = False
-    for literal, field, _, _ in Formatter().parse(template):
+    for literal, field, word, _ in Formatter().parse(template):
         text += literal
         if field and not (literal[-1:].isalnum() or (follows and not literal)):
-            text += f"<{field}>"
+            text += f"<{field}> {word}s" if word else f"<{field}>"
         follows = True
     return text
 

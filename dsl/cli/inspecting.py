@@ -115,20 +115,19 @@ def _model(path: Path, sink: Sink) -> dict[str, Any]:
 
 
 def _function(module: Module, name: str, graph: Graph, sink: Sink) -> dict[str, Any]:
-    from anedsl.codegen.reader.opaque import is_opaque
     from anedsl.graph import call_of
 
     operations = graph.operations
     kinds = Counter(node.op.name for node in operations)
     weights = [weight for node in graph.constants if (weight := _weight(node, sink)) is not None]
-    known = [node for node in operations if not is_opaque(node.op)]
+    known = [node for node in operations if not node.op.opaque]
     return {
         "opset": module.opsets[name],
         "attributes": module.function_attributes[name],
         "inputs": _ports(graph.inputs, module.inputs if graph is module.main else None),
         "outputs": _ports(graph.outputs, module.outputs if graph is module.main else None),
         "ops": dict(sorted(kinds.items())),
-        "opaque": sorted({node.op.name for node in operations if is_opaque(node.op)}),
+        "opaque": sorted({node.op.name for node in operations if node.op.opaque}),
         "weights": weights,
         "totals": {
             "ops": len(operations),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from anedsl.cli import output
+from anedsl.cli import output, usage
 from anedsl.diagnostics import Diagnostic, Failure, Sink
 
 if TYPE_CHECKING:
@@ -39,9 +39,8 @@ def require() -> None:
 def prepare_target(request: RunRequest, folder: Path, sink: Sink) -> Target:
     """A source file is compiled into `folder`, for this macOS; a folder or a package is taken as compiled."""
     if request.target.is_dir() or request.target.suffix in (".mil", ".mlpackage"):
-        for option, given in (("-D", request.define), ("--weights", request.weights), ("--map", request.map)):
-            if given:
-                raise typer.BadParameter("what is compiled already has its parameters and weights", param_hint=option)
+        usage.refuse({"-D": request.define, "--weights": request.weights, "--map": request.map}, usage.COMPILED)
+        _check_kernel(request)
         return Target(request.target, None, {})
     from anedsl.cli.common import rule_diagnostics
     from anedsl.cli.running import load_program
@@ -62,6 +61,24 @@ def prepare_target(request: RunRequest, folder: Path, sink: Sink) -> Target:
     return Target(artifact.path, program.graph, result_lines(prepare(program.graph, options)))
 
 
+def _check_kernel(request: RunRequest) -> None:
+    """A package has one kernel for Core ML. Raises ANE0235 where another one is named."""
+    if request.kernel is None:
+        return
+    from anedsl.codegen.coreml.interface import open_interface
+
+    found = open_interface(request.target).kernel
+    if request.kernel != found:
+        from anedsl.diagnostics.names import UnknownKernel
+
+        raise Failure(UnknownKernel(path=str(request.target), name=request.kernel, known=f"`{found}`"))
+
+
+def check_numerics(request: RunRequest) -> None:
+    if request.numerics != "fp16":
+        raise typer.BadParameter("Core ML computes as the hardware does; only the reference can choose", param_hint="--numerics")
+
+
 def target_inputs(request: RunRequest, files: dict[str, str], target: Target) -> dict[str, Any]:
     """Arrays by logical name, read or made as for the reference executor."""
     from anedsl.cli.running import read_inputs
@@ -73,8 +90,7 @@ def target_inputs(request: RunRequest, files: dict[str, str], target: Target) ->
 def run_on_coreml(request: RunRequest, files: dict[str, str]) -> None:
     """Compiles the kernel if it is source, runs it, saves and shows its outputs, errors and placement."""
     require()
-    if request.numerics != "fp16":
-        raise typer.BadParameter("Core ML computes as the hardware does; only the reference can choose", param_hint="--numerics")
+    check_numerics(request)
     from anedsl.codegen.coreml.compare import compare
     from anedsl.codegen.coreml.runner import execute
 
@@ -136,7 +152,7 @@ def _report(
 def _table(rows: Mapping[str, Mapping[str, Any]], errors: Mapping[str, Mapping[str, Any]] | None) -> str:
     lines = [["output", "type", "min", "max", "mean", "std"]]
     if errors is not None:
-        lines[0] += ["max error", "mean error", "relative", "ulp", "ulp to fp16"]
+        lines[0] += ["max error", "mean error", "relative", "ulp of max", "to fp16"]
     for name, row in rows.items():
         cells = [name, f"{row['dtype']}{row['shape']}", *(_number(row[key]) for key in ("min", "max", "mean", "std"))]
         if errors is not None:
@@ -145,7 +161,10 @@ def _table(rows: Mapping[str, Mapping[str, Any]], errors: Mapping[str, Mapping[s
         lines.append(cells)
     text = output.table(lines, frozenset(range(2, len(lines[0]))))
     if errors is not None:
-        text += "errors are against fp64, relative to the largest output; the last column is against the reference in fp16\n"
+        text += (
+            "errors are against fp64; relative to the largest output, and in ulp of the output's type there; "
+            "the last column is in that ulp against the reference in fp16\n"
+        )
     return text
 
 

@@ -21,10 +21,12 @@ from anedsl.cli import common, compiling
 from anedsl.cli.compiling import Request
 from anedsl.cli.variants import Variant
 from anedsl.diagnostics import Diagnostic, Failure
+from anedsl.weights.unused import uses, watched
 
 if TYPE_CHECKING:
     from anedsl.codegen.artifact import Artifact
     from anedsl.weights import Declared
+    from anedsl.weights.unused import Use
 
 ALONE = 0.5
 """Seconds of work after which more processes are worth their start, unless `-j` says how many there are."""
@@ -34,12 +36,18 @@ PATIENCE = 20.0
 
 
 class Outcome(NamedTuple):
-    """What became of a variant. `mapped` are the names in `--map` that it knows, `declared` its weights if there are any such."""
+    """What became of a variant.
+
+    `mapped` are the names in `--map` that it knows, `declared` its weights if there are any such. Where weights were given,
+    `taken` are the keys of each source that it used, and `weights` what became of its weights.
+    """
 
     artifact: Artifact | None
     diagnostics: list[Diagnostic]
-    mapped: list[str]
-    declared: list[Declared]
+    mapped: Sequence[str] = ()
+    declared: Sequence[Declared] = ()
+    taken: Sequence[set[str]] = ()
+    weights: Sequence[Use] = ()
 
 
 class Compiler:
@@ -50,13 +58,14 @@ class Compiler:
         self.options = compiling.options(request)._replace(compared=True)
         self.mapping = common.pairs("--map", request.map)
         self.module = frontend.load_file(request.file)
-        self.sources = common.open_weights(request.weights)
+        self.sources = watched(common.open_weights(request.weights))
 
     def compile(self, variant: Variant) -> Outcome:
         """Writes the artifact of a variant, or says why it cannot."""
         from anedsl.codegen.artifact import write
 
         warnings: list[Diagnostic] = []
+        before = [set(source.taken) for source in self.sources]
         try:
             program, warnings = compiling.build(
                 self.request, self.module, variant.kernel, variant.given, self.sources, self.mapping
@@ -64,18 +73,21 @@ class Compiler:
             options = self.options._replace(variant=variant.own or None, folder=variant.folder)
             artifact = write(program.graph, program.sha256, options, self.request.out)
         except Failure as failure:
-            return Outcome(None, [*warnings, *failure.diagnostics], [], [])
+            return Outcome(None, [*warnings, *failure.diagnostics])
         mapped = list(compiling.own_mapping(self.mapping, program))
         declared = frontend.weight_declarations(program.weights) if self.mapping else []
-        return Outcome(artifact, [*warnings, *artifact.warnings], mapped, declared)
+        # Only what is new: variants take mostly the same keys.
+        taken = [source.taken - known for source, known in zip(self.sources, before, strict=True)]
+        weights = uses(weight.data for weight in program.weights if weight.used) if self.sources else []
+        return Outcome(artifact, [*warnings, *artifact.warnings], mapped, declared, taken, weights)
 
 
-def compile_all(request: Request, plan: Sequence[Variant]) -> Generator[tuple[int, Outcome], None, None]:
+def compile_all(compiler: Compiler, plan: Sequence[Variant]) -> Generator[tuple[int, Outcome], None, None]:
     """The outcome of every variant and its place in the plan, in the order in which they end.
 
     Without `-j` few small variants are compiled here, since processes take longer to start. Raises ANE0452 if one dies.
     """
-    compiler = Compiler(request)
+    request = compiler.request
     jobs = request.jobs or _cores()
     deadline = time.monotonic() + (ALONE if request.jobs is None else 0.0)
     first = 0

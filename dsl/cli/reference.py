@@ -11,8 +11,8 @@ import typer
 
 from anedsl.cli import output
 from anedsl.diagnostics import nearest
+from anedsl.elaborate.arguments import literal, signature
 from anedsl.elaborate.builtins import BUILTINS
-from anedsl.elaborate.calls import literal, signature
 from anedsl.elaborate.values import Builtin
 from anedsl.ops import OPS
 from anedsl.ops.record import REQUIRED, Attribute, Op

@@ -11,7 +11,7 @@ import numpy as np
 import typer
 
 from anedsl import frontend
-from anedsl.cli import artifacts, common, output
+from anedsl.cli import artifacts, common, output, usage
 from anedsl.diagnostics import Diagnostic, Failure, Sink
 from anedsl.graph import Graph
 from anedsl.running import random_inputs, run
@@ -67,7 +67,7 @@ def load_program(request: RunRequest, sink: Sink) -> frontend.Program:
     from anedsl.weights.unused import unused, watched
 
     given = common.parameters(request.define)
-    mapping = common.pairs("--map", request.map)
+    mapping = usage.mapping(request.map, request.weights)
     module = frontend.load_file(request.target)
     chosen = frontend.choose(module, [request.kernel] if request.kernel else [])
     if len(chosen) > 1:

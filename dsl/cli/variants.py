@@ -18,13 +18,14 @@ import typer
 
 from anedsl.cli import common, compiling, output
 from anedsl.cli.compiling import Request
-from anedsl.diagnostics import Failure
+from anedsl.diagnostics import Diagnostic, Failure
 from anedsl.elaborate.kernel import parse_override
 from anedsl.elaborate.modules import LoadedModule
 from anedsl.syntax import tree
 
 if TYPE_CHECKING:
     from anedsl.cli.parallel import Outcome
+    from anedsl.weights.unused import Watched
 
 MAX_VARIANTS = 1000
 MAX_NAME = 120
@@ -74,11 +75,12 @@ def compile_variants(request: Request, plan: Sequence[Variant]) -> None:
     from anedsl.cli import parallel
     from anedsl.cli.linking import Links
 
+    compiler = parallel.Compiler(request)
     links = Links()
     found: list[Outcome | None] = [None] * len(plan)
     try:
         # Closed, so that an interruption anywhere in here ends the processes.
-        with closing(parallel.compile_all(request, plan)) as ended:
+        with closing(parallel.compile_all(compiler, plan)) as ended:
             for number, (index, outcome) in enumerate(ended, 1):
                 found[index] = outcome
                 if outcome.artifact is not None:
@@ -87,15 +89,18 @@ def compile_variants(request: Request, plan: Sequence[Variant]) -> None:
     finally:
         compiling.end_progress()
     outcomes = [outcome for outcome in found if outcome is not None]
-    _report(request, plan, outcomes)
+    _report(request, plan, outcomes, compiler.sources)
 
 
-def _report(request: Request, plan: Sequence[Variant], outcomes: Sequence[Outcome]) -> None:
+def _report(request: Request, plan: Sequence[Variant], outcomes: Sequence[Outcome], sources: Sequence[Watched]) -> None:
     from anedsl.cli import gathering
 
     mapping = common.pairs("--map", request.map)
     said = gathering.gather([(variant.folder, outcome.diagnostics) for variant, outcome in zip(plan, outcomes, strict=True)])
-    if mapping and all(outcome.artifact for outcome in outcomes):
+    complete = all(outcome.artifact for outcome in outcomes)
+    if sources and complete:
+        said.extend(gathering.Said(remark, []) for remark in _unused(sources, outcomes))
+    if mapping and complete:
         known = {name for outcome in outcomes for name in outcome.mapped}
         try:
             compiling.check_mapping(mapping, known, outcomes[-1].declared)
@@ -112,6 +117,16 @@ def _report(request: Request, plan: Sequence[Variant], outcomes: Sequence[Outcom
             sys.stderr.write(f"{len(failed)} of {len(plan)} variants failed: {gathering.listed(failed)}\n")
     if failed or any(item.diagnostic.severity == "error" for item in said):
         raise typer.Exit(1)
+
+
+def _unused(sources: Sequence[Watched], outcomes: Sequence[Outcome]) -> list[Diagnostic]:
+    """What is said of the files of weights when all variants have taken what they use."""
+    from anedsl.weights.unused import remarks
+
+    for outcome in outcomes:
+        for source, keys in zip(sources, outcome.taken, strict=True):
+            source.taken |= keys
+    return remarks(sources, [weight for outcome in outcomes for weight in outcome.weights])
 
 
 def _defined(texts: Sequence[str], module: LoadedModule, chosen: Sequence[str]) -> tuple[dict[str, Any], list[list[Choice]]]:

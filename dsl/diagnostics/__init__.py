@@ -4,6 +4,6 @@
 The classes stand in `syntax`, `names`, `shapes`, `rules`, `weights` and `running`.
 """
 
-from anedsl.diagnostics.base import Diagnostic, Error, Failure, Label, Sink, Warning, nearest
+from anedsl.diagnostics.base import Diagnostic, Error, Failure, Label, Sink, Warning, counted, nearest
 
-__all__ = ["Diagnostic", "Error", "Failure", "Label", "Sink", "Warning", "nearest"]
+__all__ = ["Diagnostic", "Error", "Failure", "Label", "Sink", "Warning", "counted", "nearest"]

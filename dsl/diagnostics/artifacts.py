@@ -73,6 +73,19 @@ class PackageType(Error):
     type: str
 
 
+class NotWritable(Error):
+    """A program of another compiler may hold what an artifact cannot say: an op in the form of an older opset, a text with a
+    quotation mark or a line end (no escapes are known of MIL text), an input of unknown sizes, whose limits only the model's
+    description knows.
+    """
+
+    code = "ANE0439"
+    title = "{what} cannot be written {where}: {reason}"
+    what: str
+    where: str
+    reason: str
+
+
 class CannotWrite(Error):
     """The artifact could not be written. An artifact that was there before is unchanged."""
 
@@ -239,8 +252,8 @@ class LiteralCount(Error):
     """A literal has exactly as many elements as its type."""
 
     code = "ANE0470"
-    title = "literal of `{type}` needs {expected} elements, found {found}"
-    label = "{found} elements"
+    title = "literal of `{type}` needs {expected:element}, found {found}"
+    label = "{found:element}"
     type: str
     expected: int
     found: int
@@ -285,7 +298,7 @@ class SeveralValues(Error):
 
     code = "ANE0474"
     title = "`{name}` takes one value, found {found}"
-    label = "{found} values"
+    label = "{found:value}"
     name: str
     found: int
 
@@ -320,7 +333,7 @@ class ResultCount(Error):
     """A statement declares every result of its op, each with a type and a name."""
 
     code = "ANE0477"
-    title = "`{op}` has {expected} results, found {found}"
+    title = "`{op}` has {expected:result}, found {found}"
     label = "{found} declared"
     op: str
     expected: int
@@ -489,12 +502,14 @@ class MissingSemicolon(Error):
 
 class NotExpressible(Error):
     """`import` writes a program as text of the language, which has no words for everything that MIL can say: for ops
-    that the compiler has no record of, ops without a tensor among their arguments, einsums that the language writes as a
-    matmul, and tensors with an axis of size 0."""
+    that the compiler has no record of (those on states, lists and tensors of unknown sizes among them), inputs and outputs
+    of other types than its own, and tensors made of nothing (`fill`, `range_1d`) that are too large to be computed when
+    the text is compiled."""
 
     code = "ANE0440"
     title = "{what} cannot be written in the language: {reason}"
-    label = "made here"
+    label = "{place}"
     helps = ("look at the program with `anedsl inspect`, and write the kernel by hand",)
     what: str
     reason: str
+    place: str = "made here"

@@ -12,7 +12,8 @@ A diagnostic class writes its texts as templates over its fields:
         name: str
         nearest: str | None = None
 
-A note or help whose template names a field that is None is left out, so that optional advice needs no code.
+A note or help whose template names a field that is None is left out, so that optional advice needs no code. A word behind
+a colon is counted: `{count:value}` is `1 value` or `2 values`.
 """
 
 from __future__ import annotations
@@ -84,13 +85,13 @@ class Diagnostic(_Record):
 
     def _filled(self, template: str) -> str | None:
         parts = []
-        for literal, field, _, _ in Formatter().parse(template):
+        for literal, field, word, _ in Formatter().parse(template):
             parts.append(literal)
             if field is not None:
                 value = getattr(self, field)
                 if value is None:
                     return None
-                parts.append(_shown(value))
+                parts.append(counted(value, word) if word else _shown(value))
         return "".join(parts)
 
 
@@ -147,6 +148,11 @@ class Sink:
         """Ends the stage, with warnings and errors alike, if there is an error."""
         if self.errors:
             raise Failure(*self.diagnostics)
+
+
+def counted(number: int, word: str) -> str:
+    """A number of things: `1 value`, `2 values`."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def nearest(name: str, candidates: Any) -> str | None:

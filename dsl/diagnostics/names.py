@@ -383,7 +383,7 @@ class EmptySlice(Error):
 
     code = "ANE0234"
     title = "the slice is empty"
-    label = "selects nothing of {size} elements"
+    label = "selects nothing of {size:element}"
     size: int
 
 
@@ -517,3 +517,47 @@ class KernelsDifferInCase(Error):
     helps = ("choose another name",)
     name: str
     other: str
+
+
+class ReducesInstead(Warning):
+    """`max` and `min` reduce a tensor over axes, and their second argument is the axis: `max(x, 0)` is the largest element
+    over axis 0. The larger of two values is `maximum(x, 0)`, the smaller `minimum(x, 0)`.
+
+    It is said of a number that is written by its place, if it is 0 or the axis has size 1, so that there is nothing to
+    reduce. With its name, as in `max(x, axis = 0)`, it is taken as meant.
+    """
+
+    code = "ANE0286"
+    title = "`{op}` reduces over axis {axis}: it does not compare with {axis}"
+    label = "is an axis here"
+    notes = ("{alone}",)
+    helps = ("{instead}", "if the axis is meant, write `{op}({written}, axis = {axis})`")
+    op: str
+    axis: int
+    instead: str
+    written: str
+    alone: str | None = None
+
+
+class AlignedAtLast(Warning):
+    """Elementwise ops broadcast as numpy does: shapes are aligned at the last axis. A weight `[C]` goes along the last axis of an
+    activation `[1, C, 1, S]`, which are the positions, and not along the channels. Where C and S are equal both would fit, and
+    nothing else tells that the channels were meant, as they mostly are for a bias or a gain.
+
+    A weight that is declared as `[1, C, 1, 1]` goes along the channels, and one of `[1, 1, 1, C]` along the last axis; a vector
+    of a checkpoint fits either declaration.
+    """
+
+    code = "ANE0287"
+    title = "`{op}` applies `{written}` along the last axis of `{other}`, and axis 1 is as long"
+    label = "has type `{type}`"
+    notes = ("shapes are aligned at the last axis",)
+    helps = (
+        "for the channels, declare or reshape it as `[1, {size}, 1, 1]`",
+        "for the last axis, declare or reshape it as `[1, 1, 1, {size}]`",
+    )
+    op: str
+    written: str
+    type: str
+    other: str
+    size: int

@@ -32,15 +32,19 @@ class UnknownInput(Error):
 
 
 class WrongInputShape(Error):
-    """An input's array has the declared shape, exactly."""
+    """An input's array has the declared shape, exactly. Inputs that are packed may be given one by one, or as the whole pack:
+    one array that holds them in their order."""
 
     code = "ANE0503"
-    title = "input `{name}` has shape {found}, the kernel wants {expected}"
+    title = "{kind} `{name}` has shape {found}, the kernel wants {expected}"
     label = "declared here"
+    notes = ("{holds}",)
     helps = ("{advice}",)
+    kind: str = "input"
     name: str
     found: str
     expected: str
+    holds: str | None = None
     advice: str | None = None
 
 
@@ -57,10 +61,11 @@ class WrongInputType(Error):
 
 class NotFinite(Warning):
     """An output holds values that are infinite or not a number. In fp16 everything above 65504 becomes infinite; compare
-    with `--numerics fp32` or `fp64` to see whether the range is the cause."""
+    with `--numerics fp32` or `fp64` to see whether the range is the cause. Where ANE0510 names the op that overflows, this is
+    not said as well."""
 
     code = "ANE0505"
-    title = "output `{name}` has {count} values that are not finite"
+    title = "output `{name}` has {count:non-finite value}"
     label = "computed here"
     notes = ("the first value out of range is the result of `{op}`",)
     helps = ("run it with `--numerics fp64` to see whether it is the range of fp16",)
@@ -70,11 +75,12 @@ class NotFinite(Warning):
 
 
 class InputOverflow(Warning):
-    """A number of the input data is too large for the input's element type and becomes infinite."""
+    """A number of the input data that is too large for the input's element type becomes infinite."""
 
     code = "ANE0506"
-    title = "{count} values of input `{name}` become infinite in {dtype}"
+    title = "input `{name}` has {count:value} too large for {dtype}"
     label = "declared here"
+    notes = ("what is too large becomes infinite",)
     name: str
     count: int
     dtype: str
@@ -114,20 +120,19 @@ class CannotSave(Error):
 class Overflow(Warning):
     """Numbers of fp16 end at 65504, and what is above becomes infinite: rule N1. The squares of numbers above 256 are.
 
-    It is said where an output is far from the one that fp64 gives, of the first op that has infinite values or values that
-    are not a number in fp16 where fp64 has finite ones. The output itself may look harmless: `1 / inf` is 0.
+    It is said where an output is far from the one that fp64 gives, of the first op it depends on that has infinite values or
+    values that are not a number in fp16 where fp64 has finite ones. The output itself may look harmless: `1 / inf` is 0.
     """
 
     code = "ANE0510"
-    title = "`{op}`{place} {what} {count}"
+    title = "`{op}`{place} {what} {count:value}"
     label = "the first result that is finite in fp64 and not in fp16"
-    notes = ("the largest number of fp16 is 65504 (rule N1); output `{name}` {effect}",)
+    notes = ("the largest number of fp16 is 65504 (rule N1); {effect}",)
     helps = ("scale the operands down before it and the result up after it, take a `mean` for a sum, or use `std.norms`",)
     op: str
     place: str
     what: str
-    count: str
-    name: str
+    count: int
     effect: str
 
 

@@ -54,7 +54,7 @@ class WrongDType(Error):
     code = "ANE0242"
     title = "`{op}` takes {expected} for `{operand}`, found {found}"
     label = "has type `{type}`"
-    helps = ("convert it: `cast({written}, {first})`",)
+    helps = ("convert it: `cast({written}, {first})`", "{advice}")
     op: str
     operand: str
     written: str
@@ -62,20 +62,30 @@ class WrongDType(Error):
     found: str
     type: str
     first: str | None = None
+    advice: str | None = None
 
 
 class MixedDTypes(Error):
-    """Operands of one op must have one element type; nothing is converted silently."""
+    """Operands of one op must have one element type; nothing is converted silently.
+
+    Activations are fp16, because the ANE computes in fp16 only (rule Q1). Weights that are not used as they are need one
+    element type as well; what is computed from weights alone is not rounded in between.
+    """
 
     code = "ANE0243"
     title = "`{op}` operands have different element types"
-    label = "is {found}, but `{other}` is {expected}"
-    helps = ("convert one: `cast({written}, {expected})`",)
+    label = "{subject}is {found}, but `{other}` is {expected}"
+    notes = ("{reason}",)
+    helps = ("convert one: `cast({converted}, {target})`", "{advice}")
     op: str
-    written: str
+    subject: str
     other: str
     found: str
     expected: str
+    converted: str | None
+    target: str
+    reason: str | None = None
+    advice: str | None = None
 
 
 class AxisOutOfRange(Error):
@@ -84,11 +94,13 @@ class AxisOutOfRange(Error):
     code = "ANE0244"
     title = "axis {axis} is out of range for rank {rank}"
     label = "`{type}` has axes {lowest} to {highest}"
+    helps = ("{advice}",)
     axis: int
     rank: int
     type: str
     lowest: int
     highest: int
+    advice: str | None = None
 
 
 class RepeatedAxis(Error):
@@ -249,7 +261,7 @@ class AttributeLength(Error):
     """A list attribute has one value for each axis that it describes, or two where it has a before and an after."""
 
     code = "ANE0256"
-    title = "`{attribute}` of `{op}` needs {expected} values, found {found}"
+    title = "`{attribute}` of `{op}` needs {expected:value}, found {found}"
     label = "{found} given"
     notes = ("{rule}",)
     op: str
@@ -280,12 +292,14 @@ class OperandShape(Error):
     title = "`{op}` takes `{operand}` of shape `{expected}`, found `{found}`"
     label = "has type `{type}`"
     notes = ("{rule}",)
+    helps = ("{advice}",)
     op: str
     operand: str
     expected: str
     found: str
     type: str
     rule: str | None = None
+    advice: str | None = None
 
 
 class UncoveredSplit(Error):
@@ -426,7 +440,7 @@ class TooManyTaken(Error):
     """An op that picks the best elements of an axis cannot pick more than there are."""
 
     code = "ANE0269"
-    title = "`{op}` cannot take {taken} of {size} elements"
+    title = "`{op}` cannot take {taken} of {size:element}"
     label = "axis {axis} of `{type}` has size {size}"
     op: str
     taken: int
@@ -502,7 +516,7 @@ class WrongCount(Error):
     """Sparse data lists the elements where the mask is 1, in order: as many as the mask has ones."""
 
     code = "ANE0275"
-    title = "sparse data has {found} elements for {places} places"
+    title = "sparse data has {found:element} for {places:place}"
     label = "{detail}"
     found: int
     places: int

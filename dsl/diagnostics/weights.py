@@ -151,7 +151,7 @@ class UnusedArray(Error):
 
     code = "ANE0408"
     title = "no weight takes the array in `{file}`"
-    notes = ("the kernel has {weights} weights, and none is called `{array}`",)
+    notes = ("the kernel has {weights:weight}, and none is called `{array}`",)
     helps = ("say which weight it is for: `--map {mapping}`",)
     file: str
     array: str
@@ -458,7 +458,7 @@ class WeightNotFinite(Warning):
     row is masked, and the Neural Engine has no NaN: it computes on with infinity or 0.
     """
 
-    code = "ANE0438"
+    code = "ANE0409"
     title = "weight `{name}` holds values that are not finite"
     label = "values that are infinite or NaN: {count}"
     helps = ("look at where the file comes from; in a mask, -65504 does what -inf is meant for",)

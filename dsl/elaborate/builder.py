@@ -41,11 +41,25 @@ class GraphBuilder:
             from anedsl.diagnostics.names import ProgramTooLarge
 
             raise Failure(ProgramTooLarge(span=span, limit=MAX_NODES, what="ops"))
-        node = make_node(op, operands, attributes, span=span, spans=spans)
+        try:
+            node = make_node(op, operands, attributes, span=span, spans=spans)
+        except Failure as failure:
+            self._advise_weights(failure, operands)
+            raise
         self.nodes.append(node)
         if self.constant_values.issuperset(node.values) and operands:
             self.constant_values.update(node.results)
         return node.results
+
+    def _advise_weights(self, failure: Failure, operands: Mapping[str, Operands]) -> None:
+        """What is computed from weights alone does not run on the ANE: they need one element type, and not fp16."""
+        from anedsl.diagnostics.shapes import MixedDTypes
+
+        given = [part for operand in operands.values() for part in (operand if isinstance(operand, tuple) else (operand,))]
+        for diagnostic in failure.diagnostics:
+            if isinstance(diagnostic, MixedDTypes) and self.constant_values.issuperset(given):
+                diagnostic.reason = diagnostic.converted = None
+                diagnostic.advice = "give both weights one element type"
 
     def constant(self, value: Any, dtype: DType, span: Span) -> Value:
         """A number or compile-time tensor in an element type, as a const of the graph."""

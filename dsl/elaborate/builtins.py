@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 
 from anedsl.diagnostics import Failure
-from anedsl.elaborate import arithmetic
+from anedsl.elaborate import arithmetic, remarks
+from anedsl.elaborate.arguments import given_twice, missing, wrong_kind
+from anedsl.elaborate.calls import Site, list_tensor
 from anedsl.elaborate.values import Builtin, ConstTensor, describe, is_integer, is_number, is_tensor
 from anedsl.graph import Value
 from anedsl.ops import OPS
 from anedsl.ops.record import REQUIRED
 from anedsl.types import DTYPES
-
-Site = Any
-"""`anedsl.elaborate.calls.Site`, which imports this module."""
 
 MASKED = -1e4
 """What a mask adds to a score that must not count: exp of it is 0 in every numerics, and a score added to it stays finite
@@ -30,9 +29,8 @@ in fp16 (rule N19)."""
 def _reduction(name: str, op_name: str, doc: str) -> Builtin:
     def run(site: Site, x: Any, axis: Any = None, axes: Any = None, keep_dims: Any = True) -> Any:
         if axis is not None and axes is not None:
-            from anedsl.diagnostics.names import GivenTwice
-
-            raise Failure(GivenTwice(span=site.span_of("axes"), op=name, name="axis"))
+            raise given_twice(name, "axis", site.span_of("axes"))
+        remarks.reduction(site, x, axis)
         if isinstance(x, ConstTensor) and x.array.dtype.kind == "i" and name == "mean":
             x = ConstTensor(x.array.astype(np.float64))
         named = {"keep_dims": keep_dims}
@@ -70,9 +68,7 @@ def _split(site: Site, x: Any, sizes: Any = None, axis: Any = REQUIRED, num_spli
         spans["num_splits"] = spans["split_sizes"] = spans["sizes"]
     given = {name: value for name, value in named.items() if value is not None}
     if axis is REQUIRED:
-        from anedsl.diagnostics.names import MissingArgument
-
-        raise Failure(MissingArgument(span=site.span, op="split", name="axis", signature="split(x, sizes, axis)"))
+        raise missing("split", "axis", site.span, "split(x, sizes, axis)")
     return site._replace(spans=spans).op(OPS["split"], x=x, axis=axis, **given)
 
 
@@ -124,7 +120,9 @@ def _einsum(site: Site, equation: Any = None, values: Any = ()) -> Any:
 
     if values and isinstance(values[0], str):
         equation, values = values[0], values[1:]
-    return einsum(site, equation, _parts(values))
+    # By MIL's own parameter it is MIL's own op, for the equations that this has.
+    own = "values" in site.spans and "values[0]" not in site.spans
+    return einsum(site, equation, _parts(values), own)
 
 
 # ---- compile-time tensors ----
@@ -184,8 +182,6 @@ def _arange(site: Site, start: Any, stop: Any = None, step: Any = 1) -> ConstTen
 
 
 def _tensor(site: Site, values: Any) -> ConstTensor:
-    from anedsl.elaborate.calls import list_tensor
-
     if not isinstance(values, (tuple, range)):
         raise _wrong(site, "values", "a list of numbers", values)
     return list_tensor(values, site.span_of("values"))
@@ -240,8 +236,6 @@ def _wrong(site: Site, name: str, expected: str, value: Any) -> Failure:
         from anedsl.diagnostics.names import NotCompileTime
 
         return Failure(NotCompileTime(span=site.span_of(name), use=f"`{name}` of `{site.name}`"))
-    from anedsl.elaborate.calls import wrong_kind
-
     return wrong_kind(site.span_of(name), expected, value, use=f"`{name}` of `{site.name}`")
 
 

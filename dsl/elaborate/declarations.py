@@ -10,8 +10,8 @@ from anedsl.compression import Storage, StoredData
 from anedsl.data import ArrayData, Data, FillData, WeightData
 from anedsl.diagnostics import Failure, Label, nearest
 from anedsl.elaborate import arithmetic
+from anedsl.elaborate.arguments import wrong_kind
 from anedsl.elaborate.builder import check_array_fits, check_fits
-from anedsl.elaborate.calls import wrong_kind
 from anedsl.elaborate.expressions import evaluate, integer
 from anedsl.elaborate.frame import Frame
 from anedsl.elaborate.functions import define

@@ -1,7 +1,7 @@
 """`einsum` of one or two tensors, as transposes, reshapes and one `matmul` with its flags.
 
 MIL's own einsum takes two equations only: it is used for the one over four axes, which the ANE computes without moving its
-operands. Moving axes of size 1 is a reshape, not a transpose.
+operands, and where its own parameter `values` is given by name. Moving axes of size 1 is a reshape, not a transpose.
 """
 
 from __future__ import annotations
@@ -14,13 +14,17 @@ from anedsl.diagnostics import Failure
 from anedsl.elaborate.values import ConstTensor, is_tensor
 from anedsl.graph import Value
 from anedsl.ops import OPS
+from anedsl.ops.linear import einsum_form
 
 Site = Any
 NATIVE = "nchw,nwhu->nchu"
 
 
-def einsum(site: Site, equation: Any, values: Any) -> Any:
-    """The einsum of `values`; labels are letters, one for each axis, with an explicit result."""
+def einsum(site: Site, equation: Any, values: Any, own: bool = False) -> Any:
+    """The einsum of `values`; labels are letters, one for each axis, with an explicit result.
+
+    With `own` it is MIL's op where that has the equation: batch axes of size 1 then broadcast.
+    """
     if not isinstance(equation, str):
         _fail(site, "einsum needs an equation", 'write `einsum("ij,jk->ik", a, b)`')
     match = re.fullmatch(r"\s*([A-Za-z]*(?:\s*,\s*[A-Za-z]*)*)\s*->\s*([A-Za-z]*)\s*", equation)
@@ -33,6 +37,8 @@ def einsum(site: Site, equation: Any, values: Any) -> Any:
     for value in values:
         if not is_tensor(value):
             _fail(site, "einsum takes tensors", None)
+    if own and einsum_form(equation) is not None and _are_floats(values):
+        return site.op(OPS["einsum"], values=values, equation=equation)
     _check(site, equation, terms, result, values)
     if len(values) == 1:
         return _arranged(site, _summed(site, values[0], terms[0], result), _kept(terms[0], result), result)
@@ -101,7 +107,7 @@ def _product(site: Site, values: tuple[Any, ...], terms: list[str], result: str)
     if not inner:
         return _outer(site, x, left, y, right, result, sizes)
     for first, second, labels in ((x, y, left + right), (y, x, right + left)):
-        if _is_native(labels, result) and _is_float(first) and _is_float(second):
+        if _is_native(labels, result) and _are_floats((first, second)):
             return site.op(OPS["einsum"], values=(first, second), equation=NATIVE)
 
     def size(labels: str) -> int:
@@ -141,8 +147,11 @@ def _is_native(labels: str, result: str) -> bool:
     return labels[4:7] == n + w + h and result == n + c + h + u
 
 
-def _is_float(value: Value | ConstTensor) -> bool:
-    return value.type.dtype.is_float if isinstance(value, Value) else value.array.dtype.kind == "f"
+def _are_floats(values: tuple[Value | ConstTensor, ...]) -> bool:
+    """Whether MIL's op takes them: numbers that are known take the element type of a tensor that they meet."""
+    tensors = [value.type.dtype.is_float for value in values if isinstance(value, Value)]
+    numbers = [value.array.dtype.kind != "b" for value in values if isinstance(value, ConstTensor)]
+    return bool(tensors) and all(tensors) and all(numbers)
 
 
 def _outer(site: Site, x: Any, left: str, y: Any, right: str, result: str, sizes: dict[str, int]) -> Any:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from anedsl.diagnostics import Failure, nearest
-from anedsl.elaborate import arithmetic, builtins, calls, indexing
+from anedsl.elaborate import arithmetic, builtins, calls, indexing, modules
+from anedsl.elaborate.arguments import Argument, wrong_kind
 from anedsl.elaborate.frame import Frame
 from anedsl.elaborate.values import POISON, ConstTensor, describe, is_integer, is_number, is_tensor
 from anedsl.graph import Value
@@ -53,11 +54,24 @@ def _name(node: tree.Name, frame: Frame) -> Any:
     if found is None and own:
         found = frame.module.find(name)
     if found is None:
-        from anedsl.diagnostics.names import UnknownName
-
-        known = frame.scope.all_names() | frame.module.names() | builtins.NAMES.keys() | OPS.keys()
-        raise Failure(UnknownName(span=frame.at(node.span), name=name, nearest=nearest(name, known)))
+        raise _unknown(node, frame)
     return found
+
+
+def _unknown(node: tree.Name, frame: Frame) -> Failure:
+    """ANE0201, which knows the functions of the library as well."""
+    from anedsl.diagnostics.names import UnknownName
+
+    name, library = node.text, modules.library()
+    known = frame.scope.all_names() | frame.module.names() | builtins.NAMES.keys() | OPS.keys()
+    close = None if name in library else nearest(name, known | library.keys())
+    meant = close if close is not None else name
+    advice = None
+    if meant in library and meant not in known:
+        advice = (
+            f"`{meant}` is in the library: write `import {library[meant]}` above the kernel (`import std.nn` brings all of it)"
+        )
+    return Failure(UnknownName(span=frame.at(node.span), name=name, nearest=close, advice=advice))
 
 
 def _is_own_name(name: str, frame: Frame) -> bool:
@@ -88,12 +102,12 @@ def _unary(node: tree.Unary, frame: Frame) -> Any:
     if node.operator == "not":
         if isinstance(value, bool):
             return not value
-        return calls.call_op(OPS["logical_not"], [calls.Argument(None, value, frame.at(node.operand.span))], span, frame)
+        return calls.call_op(OPS["logical_not"], [Argument(None, value, frame.at(node.operand.span))], span, frame)
     if node.operator == "-":
         if isinstance(value, Value):
             # MIL has no `neg` (rule O38).
-            minus_one = calls.Argument(None, -1, span)
-            return calls.call_op(OPS["mul"], [calls.Argument(None, value, frame.at(node.operand.span)), minus_one], span, frame)
+            minus_one = Argument(None, -1, span)
+            return calls.call_op(OPS["mul"], [Argument(None, value, frame.at(node.operand.span)), minus_one], span, frame)
         return arithmetic.negative(value, span)
     return value if isinstance(value, Value) else arithmetic.binary("+", 0, value, span)
 
@@ -124,16 +138,16 @@ def _apply(node: tree.Binary, left: Any, left_span: Span, frame: Frame) -> Any:
             from anedsl.diagnostics.names import InvalidOperation
 
             raise Failure(InvalidOperation(span=frame.at(node.right.span), problem="division by zero", detail="is 0"))
-        arguments = [calls.Argument(None, left, frame.at(left_span)), calls.Argument(None, right, frame.at(node.right.span))]
+        arguments = [Argument(None, left, frame.at(left_span)), Argument(None, right, frame.at(node.right.span))]
         return calls.call_op(OPS[OPERATORS[symbol]], arguments, span, frame)
     if symbol in ("and", "or"):
         if isinstance(left, bool) and isinstance(right, bool):
             return right
         if is_tensor(left) or is_tensor(right):
-            arguments = [calls.Argument(None, left, frame.at(left_span)), calls.Argument(None, right, frame.at(node.right.span))]
+            arguments = [Argument(None, left, frame.at(left_span)), Argument(None, right, frame.at(node.right.span))]
             return calls.call_op(OPS[OPERATORS[symbol]], arguments, span, frame)
         wrong, at = (left, left_span) if not isinstance(left, bool) else (right, node.right.span)
-        raise calls.wrong_kind(frame.at(at), "`true` or `false`", wrong)
+        raise wrong_kind(frame.at(at), "`true` or `false`", wrong)
     return frame.elaboration.counted(arithmetic.binary(symbol, left, right, span), span)
 
 
@@ -151,17 +165,15 @@ def condition(expression: tree.Expression, frame: Frame) -> bool:
         from anedsl.diagnostics.names import NotCompileTime
 
         raise Failure(NotCompileTime(span=span, use="a condition", advice="choose element by element: `where(c, a, b)`"))
-    raise calls.wrong_kind(span, "a condition", value, advice="compare it: `n > 0`" if is_integer(value) else None)
+    raise wrong_kind(span, "a condition", value, advice="compare it: `n > 0`" if is_integer(value) else None)
 
 
 def _call(node: tree.Call, frame: Frame) -> Any:
     function = evaluate(node.function, frame)
     arguments = [
-        calls.Argument(
-            argument.name, evaluate(argument.value, frame), frame.at(argument.value.span), frame.at(_name_span(argument))
-        )
+        Argument(argument.name, evaluate(argument.value, frame), frame.at(argument.value.span), frame.at(_name_span(argument)))
         if isinstance(argument, tree.Keyword)
-        else calls.Argument(None, evaluate(argument, frame), frame.at(argument.span))
+        else Argument(None, evaluate(argument, frame), frame.at(argument.span))
         for argument in node.arguments
     ]
     return calls.call(function, arguments, frame.at(node.span), frame.at(node.function.span), frame)
@@ -198,7 +210,7 @@ def integer(expression: tree.Expression, frame: Frame, use: str, bits: int = 64)
 
         raise Failure(NotCompileTime(span=span, use=use))
     advice = "use `//` for a whole-number division" if isinstance(value, float) else None
-    raise calls.wrong_kind(span, "an integer", value, use=f"{use} must be an integer", advice=advice)
+    raise wrong_kind(span, "an integer", value, use=f"{use} must be an integer", advice=advice)
 
 
 def _attribute(node: tree.Attribute, frame: Frame) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from anedsl.diagnostics import Failure, Label
-from anedsl.elaborate.calls import Argument, unknown_argument, wrong_kind
+from anedsl.elaborate.arguments import Argument, bind, missing, wrong_kind
 from anedsl.elaborate.expressions import evaluate, integer
 from anedsl.elaborate.frame import Frame
 from anedsl.elaborate.scope import Binding, Scope
@@ -55,31 +55,8 @@ def inline(function: Function, arguments: Sequence[Argument], span: Span, caller
 
 def _bind(function: tree.Function, arguments: Sequence[Argument], span: Span, frame: Frame) -> None:
     """Binds arguments to parameters, then defaults, which may use the parameters before them."""
-    name = function.name.text
     names = [parameter.name.text for parameter in function.parameters]
-    given: dict[str, Argument] = {}
-    place = 0
-    for argument in arguments:
-        target = argument.name
-        if target is None:
-            if place == len(names):
-                from anedsl.diagnostics.names import TooManyArguments
-
-                expected = f"{len(names)} argument{'' if len(names) == 1 else 's'}"
-                raise Failure(
-                    TooManyArguments(
-                        span=argument.span, op=name, expected=expected, found=len(arguments), signature=signature(function)
-                    )
-                )
-            target = names[place]
-            place += 1
-        elif target not in names:
-            raise unknown_argument(name, argument, names, signature(function))
-        if target in given:
-            from anedsl.diagnostics.names import GivenTwice
-
-            raise Failure(GivenTwice(span=argument.span, op=name, name=target))
-        given[target] = argument
+    given = bind(function.name.text, names, arguments, lambda: signature(function))
     for parameter in function.parameters:
         _bind_one(function, parameter, given.get(parameter.name.text), span, frame)
 
@@ -88,9 +65,7 @@ def _bind_one(function: tree.Function, parameter: tree.Parameter, argument: Argu
     name = parameter.name.text
     if argument is None:
         if parameter.default is None:
-            from anedsl.diagnostics.names import MissingArgument
-
-            raise Failure(MissingArgument(span=span, op=function.name.text, name=name, signature=signature(function)))
+            raise missing(function.name.text, name, span, signature(function))
         argument = Argument(name, evaluate(parameter.default, frame), frame.at(parameter.default.span))
     if isinstance(argument.value, (Op, Builtin, Function)):
         raise wrong_kind(argument.span, "a tensor or a compile-time value", argument.value)

@@ -7,6 +7,7 @@ from typing import Any
 
 from anedsl.diagnostics import Failure, Sink, nearest
 from anedsl.elaborate import arithmetic, declarations
+from anedsl.elaborate.arguments import wrong_kind
 from anedsl.elaborate.expressions import evaluate
 from anedsl.elaborate.frame import Elaboration, Frame
 from anedsl.elaborate.functions import define
@@ -14,7 +15,7 @@ from anedsl.elaborate.modules import LoadedModule
 from anedsl.elaborate.scope import Scope
 from anedsl.elaborate.statements import execute_block
 from anedsl.elaborate.values import POISON, describe, is_integer, is_number
-from anedsl.graph import Graph
+from anedsl.graph import Graph, Port
 from anedsl.source import Source, Span
 from anedsl.syntax import tree
 from anedsl.types import DType
@@ -31,28 +32,22 @@ def elaborate(module: LoadedModule, name: str, parameters: Mapping[str, Any], si
 
         sink.add(NotYet(span=kernel.value.span, form="a derived kernel (`grad`)", advice="write the backward kernel by hand"))
         raise Failure(*sink.diagnostics)
-    elaboration = Elaboration(sink)
     declared = declarations.Declarations()
-    frame = Frame(elaboration, module, Scope(), declarations=declared)
+    frame = Frame(Elaboration(sink), module, Scope(), declarations=declared)
     try:
         values = _bind_parameters(kernel, parameters, frame)
         execute_block(kernel.body, frame)
-        outputs = declarations.outputs(declared, frame)
-        if not declared.outputs and not sink.errors:
-            from anedsl.diagnostics.names import NoOutput
-
-            sink.add(NoOutput(span=kernel.name.span, name=name))
+        outputs = _outputs(kernel, declared, frame)
         input_packs, output_packs = ([], []) if sink.errors else declarations.packs(declared, outputs)
     except Failure as failure:
-        for diagnostic in failure.diagnostics:
-            sink.add(diagnostic)
+        _add_all(failure, sink)
         raise Failure(*sink.diagnostics) from None
     sink.raise_errors()
     graph = Graph(
         name,
         tuple(declared.inputs.values()),
         tuple(outputs.values()),
-        tuple(elaboration.builder.nodes),
+        tuple(frame.builder.nodes),
         tuple(input_packs),
         tuple(output_packs),
         values,
@@ -61,6 +56,22 @@ def elaborate(module: LoadedModule, name: str, parameters: Mapping[str, Any], si
     )
     _warn_unused(graph, declared, frame)
     return graph
+
+
+def _outputs(kernel: tree.Kernel, declared: declarations.Declarations, frame: Frame) -> dict[str, Port]:
+    """The outputs that have a value; what is wrong with the others is reported."""
+    sink = frame.elaboration.sink
+    outputs = declarations.outputs(declared, frame)
+    if not declared.outputs and not sink.errors:
+        from anedsl.diagnostics.names import NoOutput
+
+        sink.add(NoOutput(span=kernel.name.span, name=kernel.name.text))
+    return outputs
+
+
+def _add_all(failure: Failure, sink: Sink) -> None:
+    for diagnostic in failure.diagnostics:
+        sink.add(diagnostic)
 
 
 def _bind_parameters(kernel: tree.Kernel, given: Mapping[str, Any], frame: Frame) -> dict[str, Any]:
@@ -80,8 +91,7 @@ def _bind_parameters(kernel: tree.Kernel, given: Mapping[str, Any], frame: Frame
         try:
             value = _parameter(kernel, parameter, given, frame)
         except Failure as failure:
-            for diagnostic in failure.diagnostics:
-                sink.add(diagnostic)
+            _add_all(failure, sink)
             value = POISON
         define(frame.scope, name, value, parameter.name.span, "parameter")
         values[name] = value
@@ -108,8 +118,6 @@ def _parameter(kernel: tree.Kernel, parameter: tree.Parameter, given: Mapping[st
     if isinstance(value, range):
         value = tuple(value)
     if not isinstance(value, (bool, int, float, str, tuple, DType)):
-        from anedsl.elaborate.calls import wrong_kind
-
         raise wrong_kind(span, "a number, boolean, string or list", value, use="the value of a parameter")
     if is_integer(value):
         arithmetic.check_integer(value, span)
@@ -122,12 +130,8 @@ def _check_same_kind(name: str, value: Any, default: Any, span: Span) -> None:
     """`-D` may not turn a number into a string, or the like."""
     if type(value) is type(default) or (is_number(value) and is_number(default)):
         if isinstance(default, int) and isinstance(value, float) and not value.is_integer():
-            from anedsl.elaborate.calls import wrong_kind
-
             raise wrong_kind(span, "an integer", value, use=f"`-D {name}=...`")
         return
-    from anedsl.elaborate.calls import wrong_kind
-
     raise wrong_kind(span, f"a value like {describe(default)}", value, use=f"`-D {name}=...`")
 
 

@@ -6,6 +6,7 @@ library can grow without breaking a kernel.
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +163,18 @@ def _std_path(item: tree.ImportStd) -> Path:
     return STD / f"{names[1]}.ane"
 
 
+@cache
+def library() -> dict[str, str]:
+    """The functions of the library, and the part that defines each: `{"rmsnorm": "std.norms", ...}`."""
+    found: dict[str, str] = {}
+    for path in sorted(STD.glob("*.ane")):
+        for function in parse(read_source(path, path.name)).functions:
+            name = function.name.text
+            if not name.startswith("_"):
+                found[name] = f"std.{path.stem}"
+    return found
+
+
 def _file_path(item: tree.ImportFile, folder: Path, root: Path) -> Path:
     path = (folder / item.path).resolve() if "\0" not in item.path else root.parent
     if Path(item.path).is_absolute() or not path.is_relative_to(root):
@@ -188,7 +201,10 @@ def read_source(path: Path, shown: str, asked: Span = NOWHERE) -> Source:
         readable = Source(shown, data[:MAX_FILE_BYTES].decode("utf-8", errors="replace"))
         span = Span(readable, len(readable.text) - 1, len(readable.text))
         limit = f"{MAX_FILE_BYTES} bytes"
-        raise Failure(syntax.FileTooLarge(span=span, path=shown, size=f"{path.stat().st_size} bytes", limit=limit))
+        # A pipe or a device has no size.
+        known = path.stat().st_size
+        size = f"{known} bytes" if known > MAX_FILE_BYTES else f"more than {limit}"
+        raise Failure(syntax.FileTooLarge(span=span, path=shown, size=size, limit=limit))
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from anedsl.diagnostics import Failure
+from anedsl.diagnostics import Failure, counted
 from anedsl.elaborate import declarations
-from anedsl.elaborate.calls import wrong_kind
+from anedsl.elaborate.arguments import wrong_kind
 from anedsl.elaborate.expressions import condition, evaluate
 from anedsl.elaborate.frame import Frame
 from anedsl.elaborate.functions import define
@@ -101,7 +101,7 @@ def _assign(statement: tree.Assign, frame: Frame) -> None:
     if not isinstance(parts, (tuple, range)) or len(parts) != len(targets):
         from anedsl.diagnostics.names import UnpackMismatch
 
-        found = f"{len(parts)} parts" if isinstance(parts, (tuple, range)) else describe(value)
+        found = counted(len(parts), "part") if isinstance(parts, (tuple, range)) else describe(value)
         raise Failure(UnpackMismatch(span=frame.at(statement.value.span), expected=len(targets), found=found))
     for target, part in zip(targets, parts, strict=True):
         _define(target, part, frame)

@@ -6,7 +6,7 @@ from typing import Any
 
 from anedsl.compression import PALETTE_TYPES, PARAMETERS, Storage
 from anedsl.diagnostics import Failure, nearest
-from anedsl.elaborate.calls import wrong_kind
+from anedsl.elaborate.arguments import wrong_kind
 from anedsl.elaborate.expressions import evaluate, integer
 from anedsl.elaborate.frame import Frame
 from anedsl.elaborate.values import is_number

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from anedsl.ops.call import Call, normal_axis
+from anedsl.ops.call import Call, fail_mixed, normal_axis
 from anedsl.ops.checks import need_rank, shown
 from anedsl.ops.record import FLOAT, Array, Attribute, Domain, Op, Operand
 from anedsl.types import BOOL, FP16, FP32, TensorType
@@ -57,18 +57,7 @@ def _check_mask(call: Call, query: TensorType, key: TensorType) -> None:
     """A mask has the last axis of the scores, and its other axes broadcast to theirs."""
     mask: TensorType = call.types["attn_mask"]
     if mask.dtype is not BOOL and mask.dtype is not query.dtype:
-        from anedsl.diagnostics.shapes import MixedDTypes
-
-        call.fail(
-            "attn_mask",
-            MixedDTypes,
-            show=("query",),
-            op=call.op.name,
-            written=call.written("attn_mask"),
-            other=call.written("query"),
-            found=mask.dtype.name,
-            expected=query.dtype.name,
-        )
+        fail_mixed(call, "attn_mask", mask.dtype, "query", query.dtype)
     need_rank(call, "attn_mask", 1, query.rank)
     scores = (*query.shape[:-1], key.shape[-2])
     if mask.shape[-1] != scores[-1]:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from anedsl.diagnostics import Diagnostic, Failure, Label
-from anedsl.ops.record import REQUIRED, AttributeValue, Op
+from anedsl.ops.record import ANY, REQUIRED, AttributeValue, Op, Operand
 from anedsl.source import NOWHERE, Span
-from anedsl.types import TensorType
+from anedsl.types import FP16, FP32, DType, TensorType
 
 MAX_RANK = 16
 """The most axes of a tensor: numpy 1 has no more than 32, Core ML and the ANE have 5."""
@@ -49,15 +49,16 @@ class Call:
         return self.attributes.get(name)
 
     def span_of(self, name: str) -> Span:
-        return self.spans.get(name, self.span)
+        """The place of an operand or attribute; that of `values` where the place of `values[1]` is not known."""
+        return self.spans.get(name) or self.spans.get(name.partition("[")[0], self.span)
 
     def written(self, name: str) -> str:
         """An operand as the author wrote it, if that is short; else its name."""
-        text = self.spans[name].text if name in self.spans else ""
-        return text if 0 < len(text) <= SHORT and "\n" not in text else name
+        return written_at(self.spans[name], name) if name in self.spans else name
 
     def _typed(self, name: str) -> Label:
-        types = self.types[name]
+        operand, bracket, position = name.partition("[")
+        types = self.types[operand][int(position[:-1])] if bracket else self.types[operand]
         shown = ", ".join(
             f"`{type}`" for type in (types if isinstance(types, tuple) and not isinstance(types, TensorType) else (types,))
         )
@@ -66,8 +67,14 @@ class Call:
 
     def fail(self, at: str, diagnostic: Callable[..., Diagnostic], *, show: tuple[str, ...] = (), **fields: Any) -> NoReturn:
         """Ends with a diagnostic at an operand or attribute; `show` labels other operands with their types."""
-        related = tuple(self._typed(name) for name in show if name in self.spans and name in self.types)
+        related = tuple(self._typed(name) for name in show if name in self.spans and name.partition("[")[0] in self.types)
         raise Failure(diagnostic(span=self.span_of(at), related=related, **fields))
+
+
+def written_at(span: Span, name: str) -> str:
+    """The text of a place, if it is short; else the name that is given."""
+    text = span.text
+    return text if 0 < len(text) <= SHORT and "\n" not in text else name
 
 
 def infer(call: Call) -> tuple[TensorType, ...]:
@@ -75,78 +82,109 @@ def infer(call: Call) -> tuple[TensorType, ...]:
 
     Fills in the defaults of attributes, checks element types, then asks the op's own rule.
     """
-    op = call.op
     _check_dtypes(call)
+    _fill_defaults(call)
+    types = call.op.infer(call)
+    results = (types,) if isinstance(types, TensorType) else types
+    for type in results:
+        _check_size(call, type)
+    return results
+
+
+def _fill_defaults(call: Call) -> None:
     attributes = call.attributes
-    for attribute in op.attributes:
+    for attribute in call.op.attributes:
         if attribute.name not in attributes:
             default = attribute.default
             if default is REQUIRED:
-                from anedsl.diagnostics.names import MissingArgument
-
-                call.fail(op.name, MissingArgument, op=op.name, name=attribute.name)
+                _fail_missing(call, attribute.name)
             if callable(default):
                 default = default(call)
             if default is not None:
                 attributes[attribute.name] = default
-    types = op.infer(call)
-    results = (types,) if isinstance(types, TensorType) else types
-    for type in results:
-        if type.rank > MAX_RANK:
-            from anedsl.diagnostics.names import InvalidDimension
 
-            call.fail(op.name, InvalidDimension, problem=f"a tensor has at most {MAX_RANK} axes", found=f"`{type}`")
-        if type.size > MAX_ELEMENTS:
-            from anedsl.diagnostics.shapes import TensorTooLarge
 
-            call.fail(op.name, TensorTooLarge, type=str(type), count=type.size, limit=MAX_ELEMENTS)
-    return results
+def _check_size(call: Call, type: TensorType) -> None:
+    if type.rank > MAX_RANK:
+        from anedsl.diagnostics.names import InvalidDimension
+
+        call.fail(call.op.name, InvalidDimension, problem=f"a tensor has at most {MAX_RANK} axes", found=f"`{type}`")
+    if type.size > MAX_ELEMENTS:
+        from anedsl.diagnostics.shapes import TensorTooLarge
+
+        call.fail(call.op.name, TensorTooLarge, type=str(type), count=type.size, limit=MAX_ELEMENTS)
 
 
 def _check_dtypes(call: Call) -> None:
     """Each operand has an element type of its domain, and operands of one domain have the same."""
-    op = call.op
     types = call.types
-    first: dict[str, tuple[str, Any]] = {}
-    for operand in op.operands:
+    first: dict[str, tuple[str, DType]] = {}
+    for operand in call.op.operands:
         found = types.get(operand.name)
         if found is None:
             if not operand.optional:
-                from anedsl.diagnostics.names import MissingArgument
-
-                call.fail(op.name, MissingArgument, op=op.name, name=operand.name)
+                _fail_missing(call, operand.name)
             continue
         domain = operand.domain
-        for type in found if operand.variadic else (found,):
-            dtype = type.dtype
-            if dtype not in domain.dtypes:
-                from anedsl.diagnostics.shapes import WrongDType
+        for position, type in enumerate(found if operand.variadic else (found,)):
+            name = f"{operand.name}[{position}]" if operand.variadic else operand.name
+            if type.dtype not in domain.dtypes:
+                _fail_dtype(call, name, operand, type)
+            other, expected = first.setdefault(domain.name, (name, type.dtype))
+            if type.dtype is not expected:
+                fail_mixed(call, name, type.dtype, other, expected)
 
-                call.fail(
-                    operand.name,
-                    WrongDType,
-                    op=op.name,
-                    operand=operand.name,
-                    expected=str(domain),
-                    found=dtype.name,
-                    type=str(type),
-                    written=call.written(operand.name),
-                    first=domain.dtypes[0].name,
-                )
-            other, expected = first.setdefault(domain.name, (operand.name, dtype))
-            if dtype is not expected:
-                from anedsl.diagnostics.shapes import MixedDTypes
 
-                call.fail(
-                    operand.name,
-                    MixedDTypes,
-                    show=(other,),
-                    op=op.name,
-                    written=call.written(operand.name),
-                    other=call.written(other),
-                    found=dtype.name,
-                    expected=expected.name,
-                )
+def _fail_missing(call: Call, name: str) -> NoReturn:
+    from anedsl.diagnostics.names import MissingArgument
+
+    call.fail(call.op.name, MissingArgument, op=call.op.name, name=name)
+
+
+def _fail_dtype(call: Call, name: str, operand: Operand, type: TensorType) -> NoReturn:
+    from anedsl.diagnostics.shapes import WrongDType
+
+    castable = type.dtype in ANY.dtypes
+    call.fail(
+        name,
+        WrongDType,
+        op=call.op.name,
+        operand=operand.name,
+        expected=str(operand.domain),
+        found=type.dtype.name,
+        type=str(type),
+        written=call.written(name),
+        first=operand.domain.dtypes[0].name if castable else None,
+        advice=None if castable else f"MIL converts no {type.dtype}: declare it with another element type, such as int32",
+    )
+
+
+def fail_mixed(call: Call, name: str, found: DType, other: str, expected: DType) -> NoReturn:
+    """Ends with ANE0243 at the second of two operands that should have one element type; suggests `_common` for both."""
+    from anedsl.diagnostics.shapes import MixedDTypes
+
+    target = _common(found, expected)
+    call.fail(
+        name,
+        MixedDTypes,
+        show=(other,),
+        op=call.op.name,
+        subject="" if name in call.spans or "[" not in name else f"`{name}` ",
+        other=call.written(other),
+        found=found.name,
+        expected=expected.name,
+        converted=call.written(name if target is expected else other),
+        target=target.name,
+        reason="the ANE computes in fp16 only (rule Q1)" if {found, expected} == {FP16, FP32} else None,
+    )
+
+
+def _common(found: DType, expected: DType) -> DType:
+    """The element type to convert the other one to: fp16, which the ANE computes in, else a float, else a number."""
+    for dtype in (FP16, FP32):
+        if dtype in (found, expected):
+            return dtype
+    return found if expected.kind == "bool" else expected
 
 
 def normal_axis(call: Call, at: str, axis: int, type: TensorType) -> int:

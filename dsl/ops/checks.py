@@ -33,8 +33,10 @@ def need_rank(call: Call, operand: str, low: int, high: int | None = None, advic
     return type
 
 
-def need_shape(call: Call, operand: str, expected: Shape, rule: str | None = None) -> None:
-    """ANE0258 unless the operand, where it is given, has a shape."""
+def need_shape(
+    call: Call, operand: str, expected: Shape, rule: str | None = None, *, show: str = "x", advice: str | None = None
+) -> None:
+    """ANE0258 unless the operand, where it is given, has a shape; `show` is the operand that the shape follows from."""
     type: TensorType | None = call.types.get(operand)
     if type is not None and type.shape != expected:
         from anedsl.diagnostics.shapes import OperandShape
@@ -42,13 +44,14 @@ def need_shape(call: Call, operand: str, expected: Shape, rule: str | None = Non
         call.fail(
             operand,
             OperandShape,
-            show=("x",),
+            show=(show,),
             op=call.op.name,
             operand=operand,
             expected=shown(expected),
             found=shown(type.shape),
             type=str(type),
             rule=rule,
+            advice=advice,
         )
 
 

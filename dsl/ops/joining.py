@@ -24,18 +24,12 @@ def _values(call: Call) -> tuple[TensorType, ...]:
     return values
 
 
-def place_of(call: Call, position: int) -> str:
-    """Where the author wrote one of several `values`, as far as that is known."""
-    own = f"values[{position}]"
-    return own if own in call.spans else "values"
-
-
 def _differ(call: Call, position: int, what: str, rule: str) -> NoReturn:
     from anedsl.diagnostics.shapes import DifferentShapes
 
     values = call.types["values"]
     call.fail(
-        place_of(call, position),
+        f"values[{position}]",
         DifferentShapes,
         op=call.op.name,
         what=what,
@@ -52,9 +46,15 @@ def _concat(call: Call) -> TensorType:
         from anedsl.diagnostics.shapes import WrongRank
 
         advice = "`stack` joins scalars"
-        where = place_of(call, 0)
         call.fail(
-            where, WrongRank, op="concat", operand="values", expected="rank 1 or more", rank=0, type=str(first), advice=advice
+            "values[0]",
+            WrongRank,
+            op="concat",
+            operand="values",
+            expected="rank 1 or more",
+            rank=0,
+            type=str(first),
+            advice=advice,
         )
     axis = normal_axis(call, "axis", call.attributes["axis"], first)
     call.attributes["axis"] = axis

@@ -10,7 +10,6 @@ import numpy as np
 from anedsl.ops import convolution
 from anedsl.ops.call import Call
 from anedsl.ops.checks import need_rank, need_shape
-from anedsl.ops.joining import place_of
 from anedsl.ops.record import FLOAT, NUMBER, Array, Attribute, Op, Operand
 from anedsl.types import Shape, TensorType
 
@@ -150,8 +149,19 @@ def _linear_flops(call: Call, results: Sequence[TensorType]) -> int:
 
 # einsum
 
-_FORMS = {3: ("012", "213", "013"), 4: ("0123", "0324", "0124")}
-"""What MIL takes, by rank: letters numbered in the order of their first use."""
+_FORMS = (("012", "213", "013"), ("0123", "0324", "0124"))
+"""What MIL takes: letters numbered in the order of their first use."""
+
+
+def einsum_form(equation: str) -> tuple[str, ...] | None:
+    """The terms and the result of an equation that MIL has, letters numbered in the order of their first use."""
+    from_to = equation.replace(" ", "").split("->")
+    terms = (*from_to[0].split(","), *from_to[1:])
+    numbers: dict[str, str] = {}
+    for letter in "".join(terms):
+        numbers.setdefault(letter, str(len(numbers)))
+    form = tuple("".join(numbers[letter] for letter in term) for term in terms)
+    return form if form in _FORMS else None
 
 
 def _einsum(call: Call) -> TensorType:
@@ -164,14 +174,14 @@ def _einsum(call: Call) -> TensorType:
         from anedsl.diagnostics.shapes import InnerDimensions
 
         call.fail(
-            place_of(call, 1),
+            "values[1]",
             InnerDimensions,
             op="einsum",
             expected=a[-1],
             found=b[-3],
             rule="it contracts the last axis of the first operand with axis -3 of the second",
         )
-    at = place_of(call, 1)
+    at = "values[1]"
     other = "the first operand"
     rule = "the letters that both operands and the result have are batch; one of the two sizes may be 1"
     (height,) = broadcast_batch(call, at, other, a[-2:-1], b[-2:-1], 1, rule)
@@ -181,14 +191,9 @@ def _einsum(call: Call) -> TensorType:
 
 def _check_equation(call: Call, equation: str, values: tuple[TensorType, ...]) -> None:
     """ANE0261 unless MIL has the equation, for operands of these ranks."""
-    from_to = equation.split("->")
-    terms = (*from_to[0].split(","), *from_to[1:])
-    numbers: dict[str, str] = {}
-    for letter in "".join(terms):
-        numbers.setdefault(letter, str(len(numbers)))
-    form = tuple("".join(numbers[letter] for letter in term) for term in terms)
+    form = einsum_form(equation)
     detail = None
-    if form not in _FORMS.values():
+    if form is None:
         detail = "not one of the supported equations"
     elif len(values) != 2:
         detail = f"written for 2 operands, found {len(values)}"

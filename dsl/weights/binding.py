@@ -76,6 +76,8 @@ def _placed(diagnostic: Diagnostic, weight: Declared) -> Diagnostic:
     """A problem of a file is shown at the weight that the file was read for."""
     if diagnostic.span is NOWHERE:
         diagnostic.span = weight.span
+        if not diagnostic.label:
+            vars(diagnostic)["label"] = "read for this weight"
     return diagnostic
 
 

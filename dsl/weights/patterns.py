@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from anedsl.diagnostics import Diagnostic
+from anedsl.weights.texts import as_map
 
 STAR = "*"
 
@@ -45,20 +46,22 @@ def star_texts(pattern: str, name: str) -> list[str] | None:
     return [*texts, name[at:end]] if at < end else None
 
 
-def split_mapping(mapping: Mapping[str, str]) -> tuple[dict[str, str], list[Pattern], list[Diagnostic]]:
-    """Exact names, patterns, and ANE0425 for each pattern whose two sides have different numbers of `*`."""
+def split_mapping(mapping: Mapping[str, str]) -> tuple[dict[str, str], list[Pattern], dict[str, str]]:
+    """Exact names, patterns, and the patterns whose two sides have different numbers of `*`: those lead nowhere."""
     exact = {name: key for name, key in mapping.items() if STAR not in name}
-    patterns, problems = [], list[Diagnostic]()
-    for name, key in mapping.items():
-        if STAR not in name:
-            continue
-        if name.count(STAR) == key.count(STAR):
-            patterns.append(Pattern(name, key))
-            continue
-        from anedsl.diagnostics.weights import UnevenPattern
+    uneven = {name: key for name, key in mapping.items() if STAR in name and name.count(STAR) != key.count(STAR)}
+    patterns = [Pattern(name, key) for name, key in mapping.items() if name not in exact and name not in uneven]
+    return exact, patterns, uneven
 
-        problems.append(UnevenPattern(mapping=f"{name}={key}", left=name.count(STAR), right=key.count(STAR)))
-    return exact, patterns, problems
+
+def uneven_patterns(mapping: Mapping[str, str]) -> list[Diagnostic]:
+    """ANE0425 for each pattern whose two sides have different numbers of `*`."""
+    from anedsl.diagnostics.weights import UnevenPattern
+
+    return [
+        UnevenPattern(mapping=as_map(name, key), left=name.count(STAR), right=key.count(STAR))
+        for name, key in split_mapping(mapping)[2].items()
+    ]
 
 
 def speaks_of(name: str, weights: Iterable[str]) -> bool:

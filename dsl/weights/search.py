@@ -12,7 +12,7 @@ from anedsl.weights.binding import Declared, split_name
 from anedsl.weights.entry import Source, shown
 from anedsl.weights.fitting import dtype_problem, range_problem, shape_problem
 from anedsl.weights.names import check_name
-from anedsl.weights.patterns import Pattern, split_mapping
+from anedsl.weights.patterns import Pattern, speaks_of, split_mapping, uneven_patterns
 from anedsl.weights.stored import window
 from anedsl.weights.texts import as_map, listed
 
@@ -33,7 +33,7 @@ class Search:
 
     def __init__(self, declared: Sequence[Declared], sources: Sequence[Source], mapping: Mapping[str, str]) -> None:
         self.sources = sources
-        self.mapping, self.patterns, self.problems = split_mapping(mapping)
+        self.mapping, self.patterns, self.uneven = split_mapping(mapping)
         self.led: dict[Pattern, list[tuple[str, str, bool]]] = {pattern: [] for pattern in self.patterns}
         """Where each pattern led: the weight, the key, and whether a file has it or its lack is reported."""
         self.names = {weight.name for weight in declared}
@@ -56,6 +56,8 @@ class Search:
         if hit is None:
             if weight.has_default:
                 return None
+            if any(speaks_of(pattern, [weight.name]) for pattern in self.uneven):
+                raise Failure()  # that pattern is why it has no data, and is reported
             raise Failure(self._missing(weight))
         self.taken.append(hit.source)
         entry = hit.source.entry(hit.key)
@@ -93,7 +95,7 @@ class Search:
             for name, key in self.mapping.items()
             if name not in self.names and name not in self.families
         ]
-        return [*self.problems, *unknown]
+        return [*uneven_patterns(self.uneven), *unknown]
 
     def unused_patterns(self) -> list[Diagnostic]:
         """ANE0426 for each pattern that leads no weight to a key that a file has."""

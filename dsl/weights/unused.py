@@ -1,11 +1,13 @@
 """Files that were given and not used: weights then have their initialisers, and nobody notices."""
 
-from __future__ import annotations
+# Annotations are not postponed here: as text they make every NamedTuple cost milliseconds at import.
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from anedsl.data import Data, RandomData, WeightData
 from anedsl.diagnostics import Diagnostic, nearest
+from anedsl.source import Span
 from anedsl.weights.binding import split_name
 from anedsl.weights.entry import Entry, Source, shown
 from anedsl.weights.texts import as_map, listed
@@ -48,17 +50,32 @@ def watched(sources: Iterable[Source]) -> list[Watched]:
     return [Watched(source) for source in sources]
 
 
+class Use(NamedTuple):
+    """A weight after its data was looked for. `instead` says where its numbers come from if there is none, else it is None."""
+
+    name: str
+    span: Span
+    instead: str | None
+
+
+def uses(weights: Iterable[WeightData]) -> list[Use]:
+    return [Use(weight.name, weight.span, _instead(weight)) for weight in weights]
+
+
 def unused(sources: Sequence[Watched], weights: Iterable[WeightData]) -> list[Diagnostic]:
     """What is said when all weights are bound: ANE0428 for a file that gave nothing, ANE0429 for a key that is nearly a name.
 
     `weights` are those of all kernels that the files were given for.
     """
-    if not sources:
-        return []
-    declared: dict[str, WeightData] = {}
+    return remarks(sources, uses(weights)) if sources else []
+
+
+def remarks(sources: Sequence[Watched], weights: Iterable[Use]) -> list[Diagnostic]:
+    """As `unused`, of weights that may have been bound in another process."""
+    declared: dict[str, Use] = {}
     for weight in weights:
         declared.setdefault(split_name(weight.name)[0], weight)
-    lacking = {name: weight for name, weight in declared.items() if _lacks(weight)}
+    lacking = {name: weight for name, weight in declared.items() if weight.instead is not None}
     found: list[Diagnostic] = []
     for source in sources:
         similar = _similar(source, list(lacking)[:MAX_NAMES])
@@ -69,21 +86,19 @@ def unused(sources: Sequence[Watched], weights: Iterable[WeightData]) -> list[Di
     return found
 
 
-def _lacks(weight: WeightData) -> bool:
-    return weight.bound is None or isinstance(weight.bound, RandomData)
+def _instead(weight: WeightData) -> str | None:
+    if isinstance(weight.bound, RandomData):
+        return "drawn at random"
+    return "given by its initialiser" if weight.bound is None else None
 
 
-def _instead(weight: WeightData) -> str:
-    return "drawn at random" if isinstance(weight.bound, RandomData) else "given by its initialiser"
-
-
-def _unused_file(source: Watched, names: list[str], lacking: dict[str, WeightData], similar: list[tuple[str, str]]) -> Diagnostic:
+def _unused_file(source: Watched, names: list[str], lacking: dict[str, Use], similar: list[tuple[str, str]]) -> Diagnostic:
     from anedsl.diagnostics.weights import UnusedFile
 
     if lacking:
         first = next(iter(lacking.values()))
         each = "each is" if len(lacking) > 1 else "it is"
-        state = f"no data was found for {listed(list(lacking))}: {each} {_instead(first)}"
+        state = f"no data was found for {listed(list(lacking))}: {each} {first.instead}"
     else:
         state = f"{listed(names)} got data from another file" if names else "the kernel has no weights that it uses"
     name, key = similar[0] if similar else (None, None)
@@ -98,7 +113,7 @@ def _unused_file(source: Watched, names: list[str], lacking: dict[str, WeightDat
     )
 
 
-def _similar_key(source: Watched, weight: WeightData, name: str, key: str) -> Diagnostic:
+def _similar_key(source: Watched, weight: Use, name: str, key: str) -> Diagnostic:
     from anedsl.diagnostics.weights import SimilarKey
 
     return SimilarKey(
@@ -106,7 +121,7 @@ def _similar_key(source: Watched, weight: WeightData, name: str, key: str) -> Di
         name=name,
         file=source.name,
         array=shown(key),
-        instead=_instead(weight),
+        instead=weight.instead or "",
         mapping=as_map(name, key),
     )
 

@@ -161,6 +161,41 @@ def test_einsum_of_one(equation: str) -> None:
     np.testing.assert_allclose(expression(f'einsum("{equation}", a)', a=a), np.einsum(equation, a), rtol=1e-13)
 
 
+@pytest.mark.parametrize(
+    ("equation", "shapes"),
+    [("chw,whu->chu", ((2, 3, 4), (4, 3, 5))), ("bihj,bjho->biho", ((1, 3, 4, 5), (2, 5, 4, 6)))],
+)
+def test_an_einsum_by_mils_own_parameters_is_mils_own_op(equation: str, shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+    a, b = (RANDOM.uniform(-1, 1, shape) for shape in shapes)
+    # Batch axes of size 1 broadcast in MIL, and not in numpy.
+    wide = np.broadcast_to(a, (shapes[1][0] if len(shapes[0]) == 4 else shapes[0][0], *shapes[0][1:]))
+    expected = np.einsum(equation, wide, b)
+    for text in (f'einsum(values = (a, b), equation = "{equation}")', f'einsum(equation = "{equation}", values = [a, b])'):
+        np.testing.assert_allclose(expression(text, a=a, b=b), expected, rtol=1e-12, atol=1e-14)
+    declared = f"input a: fp16{list(shapes[0])}; input b: fp16{list(shapes[1])}"
+    graph = graph_of(f'kernel k() {{ {declared}; output y; y = einsum(values = (a, b), equation = "{equation}") }}')
+    assert [(node.op.name, node.attributes["equation"]) for node in graph.nodes] == [("einsum", equation)]
+
+
+def test_by_name_other_equations_are_computed_as_ever() -> None:
+    a, b = RANDOM.uniform(-1, 1, (2, 3, 4)), RANDOM.uniform(-1, 1, (2, 5, 4))
+    text = 'einsum(values = (a, b), equation = "bij,bkj->bik")'
+    np.testing.assert_allclose(expression(text, a=a, b=b), np.einsum("bij,bkj->bik", a, b), rtol=1e-12, atol=1e-14)
+
+
+def test_numbers_in_an_einsum_take_the_type_of_the_tensor() -> None:
+    a = RANDOM.uniform(-1, 1, (1, 1, 1, 2))
+    text = 'einsum("nchw,nwhu->nchu", a, tensor([[[[1, 2]], [[3, 4]]]]))'
+    b = np.array([[[[1.0, 2.0]], [[3.0, 4.0]]]])
+    np.testing.assert_allclose(expression(text, a=a), np.einsum("nchw,nwhu->nchu", a, b), rtol=1e-12)
+
+
+def test_ops_that_take_no_tensor_are_computed() -> None:
+    a = RANDOM.uniform(-1, 1, (2, 3))
+    text = "a + fill(shape = [2, 3]) + fill(value = 2, shape = [2, 3]) * range_1d(end = 8, start = 2, step = 2)"
+    np.testing.assert_allclose(expression(text, a=a), a + 2 * np.array([2.0, 4.0, 6.0]), rtol=1e-15)
+
+
 def test_an_einsum_that_is_a_matmul_is_one_op() -> None:
     graph = graph_of('kernel k() { input a: fp16[2, 3, 4]; input b: fp16[2, 5, 4]; output y; y = einsum("bij,bkj->bik", a, b) }')
     assert [node.op.name for node in graph.nodes] == ["matmul"]

@@ -148,11 +148,16 @@ def test_the_order_of_binding_makes_programs_different(folder: Path) -> None:
 
 
 def test_maps_that_no_kernel_knows(folder: Path) -> None:
-    done = command(folder, "compile", "k.ane", "-D", "SEQ=64,128", "--map", "q=w", "--map", "r*=w*", code=1)
+    np.savez(folder / "w.npz", w=np.ones((16, 16)))
+    options = ["-D", "SEQ=64,128", "--weights", "w.npz", "--map", "q=w"]
+    done = command(folder, "compile", "k.ane", *options, "--map", "r*=w*", code=1)
     assert [line for line in done.stderr.splitlines() if line.startswith("error")] == [
         "error[ANE0404]: `--map q=w` names no weight of the kernel",
         "error[ANE0426]: `--map 'r*=w*'` finds no weight",
     ]
+    done = command(folder, "compile", "k.ane", *options, "--map", "r*=w", code=1)
+    assert done.stderr.splitlines()[0] == "error[ANE0425]: `--map 'r*=w'` has 1 `*` on the left and 0 on the right"
+    assert "1 error\n" in done.stderr
 
 
 def test_a_file_of_weights_is_mapped_for_every_variant(folder: Path) -> None:
@@ -161,6 +166,30 @@ def test_a_file_of_weights_is_mapped_for_every_variant(folder: Path) -> None:
     files = {path.parent.parent.name: path.read_bytes()[128:] for path in (folder / "build").glob("*/weights/*.bin")}
     two, three = np.full(256, 2, "<f2").tobytes(), np.full(256, 3, "<f2").tobytes()
     assert files == {"lin-SEQ64": two, "lin-SEQ128": two, "plain": three}
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_file_of_weights_is_unused_if_no_variant_uses_it(jobs: str, folder: Path) -> None:
+    np.savez(folder / "w.npz", w=np.ones((16, 16)))
+    np.savez(folder / "v.npz", v=np.ones((16, 16)))
+    np.savez(folder / "other.npz", q=np.ones(4))
+    options = ["-D", "SEQ=64,128", "-j", jobs, "--format", "json", "--weights", "w.npz"]
+    done = command(folder, "compile", "k.ane", *options, "--weights", "v.npz")
+    assert json.loads(done.stdout)["diagnostics"] == []
+    done = command(folder, "compile", "k.ane", *options, "--weights", "other.npz")
+    [found] = json.loads(done.stdout)["diagnostics"]
+    assert (found["code"], found["message"], found["variants"]) == ("ANE0428", "no array of `other.npz` is used", [])
+    assert found["notes"] == ["it has `q`", "no data was found for `v`: it is given by its initialiser"]
+    # A variant that fails may be the one that would have used it.
+    done = command(folder, "compile", "k.ane", "-D", "SEQ=64,256", "-j", jobs, "--weights", "other.npz", code=1)
+    assert "ANE0428" not in done.stderr
+
+
+def test_a_key_that_is_nearly_a_name_is_pointed_out_once(folder: Path) -> None:
+    np.savez(folder / "w.npz", W=np.ones((16, 16)), v=np.ones((16, 16)))
+    done = command(folder, "compile", "k.ane", "-D", "SEQ=64,128", "-j", "2", "--weights", "w.npz")
+    warnings = [line for line in done.stderr.splitlines() if line.startswith("warning")]
+    assert warnings == ["warning[ANE0429]: weight `w` is not in `w.npz`, which has a similar key"]
 
 
 IMPORTS = """

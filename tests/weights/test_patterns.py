@@ -102,7 +102,7 @@ error[ANE0426]: `--map 'v*=layers.1.*.weight'` finds no weight
 note: its weights are `wa`"""
 
 UNEVEN = """\
-error[ANE0425]: `--map w*_*=layers.*.weight` has 2 `*` on the left and 1 on the right
+error[ANE0425]: `--map 'w*_*=layers.*.weight'` has 2 `*` on the left and 1 on the right
 help: write as many on the right as on the left"""
 
 TWO = """\
