@@ -1,14 +1,14 @@
 """Writes weight files: a header, and for each chunk its metadata and data, all on 64-byte boundaries, little-endian.
 
-Numbers stream through in pieces: they are converted, hashed and written, each piece once. Of a large tensor, hashing and
-writing have a thread each beside the one that reads and converts; all of them let the others run.
+Numbers stream through in pieces: they are converted, hashed and written, each piece once. Writing happens in a thread
+beside the other two; all three let other threads run.
 """
 
 # Annotations are not postponed here: as text they make every NamedTuple cost milliseconds at import.
 
 import hashlib
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Semaphore, Thread
@@ -40,11 +40,11 @@ PIECE = 1 << 18
 """Elements converted at a time: what one conversion makes stays in the processor's cache for the hash."""
 
 IN_FLIGHT = 8
-"""Converted pieces that may wait to be hashed or written: the bound on memory."""
+"""Converted pieces that may wait for the writer: the bound on memory."""
 
 
 THREAD_FROM = 1 << 20
-"""Bytes from where on a tensor is hashed and written by threads."""
+"""Bytes from where on a tensor is written by a thread."""
 
 
 class Written(NamedTuple):
@@ -161,75 +161,57 @@ def packed(numbers: Array, bits: int) -> Array:
 
 
 class _Sink:
-    """Hashes and writes pieces; each in a thread of its own once there are many. Their errors are raised by `check`."""
+    """Hashes and writes pieces; writes in a thread once there are many. An error of the thread is raised by `check`."""
 
     def __init__(self, files: Sequence[BlobFile]) -> None:
         self.files = files
         self.hash = hashlib.sha256()
         self.bytes = 0
-        self._workers: list[_Worker] = []
+        self._queue: SimpleQueue[memoryview | None] = SimpleQueue()
+        self._room = Semaphore(IN_FLIGHT)
+        self._thread: Thread | None = None
+        self._error: BaseException | None = None
 
     def put(self, piece: Array) -> None:
         view = piece.view(np.uint8).data
         self.bytes += len(view)
-        if not self._workers and self.bytes <= THREAD_FROM:
+        if self._thread is None and self.bytes <= THREAD_FROM:
             self._write(view)
             self.hash.update(view)
             return
-        if not self._workers:
-            self._workers = [_Worker(self._write), _Worker(self.hash.update)]
+        if self._thread is None:
+            self._thread = Thread(target=self._run, daemon=True)
+            self._thread.start()
         self.check()
-        for worker in self._workers:
-            worker.put(view)
+        self._room.acquire()
+        self._queue.put(view)
+        self.hash.update(view)
 
     def drain(self) -> None:
-        """Waits until everything is hashed and written."""
-        for worker in self._workers:
-            worker.drain()
+        """Waits until everything is written."""
+        if self._thread is not None:
+            for _ in range(IN_FLIGHT):
+                self._room.acquire()
+            self._room.release(IN_FLIGHT)
 
     def close(self) -> None:
-        for worker in self._workers:
-            worker.close()
+        if self._thread is not None:
+            self._queue.put(None)
+            self._thread.join()
 
     def check(self) -> None:
-        for worker in self._workers:
-            if worker.error is not None:
-                raise worker.error
+        if self._error is not None:
+            raise self._error
+
+    def _run(self) -> None:
+        while (view := self._queue.get()) is not None:
+            if self._error is None:
+                try:
+                    self._write(view)
+                except BaseException as error:
+                    self._error = error
+            self._room.release()
 
     def _write(self, view: memoryview) -> None:
         for file in self.files:
             file.write(view)
-
-
-class _Worker:
-    """A thread that does one thing with every piece, in their order. After an error it does nothing more."""
-
-    def __init__(self, action: Callable[[memoryview], object]) -> None:
-        self.error: BaseException | None = None
-        self._action = action
-        self._queue: SimpleQueue[memoryview | None] = SimpleQueue()
-        self._room = Semaphore(IN_FLIGHT)
-        self._thread = Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def put(self, view: memoryview) -> None:
-        self._room.acquire()
-        self._queue.put(view)
-
-    def drain(self) -> None:
-        for _ in range(IN_FLIGHT):
-            self._room.acquire()
-        self._room.release(IN_FLIGHT)
-
-    def close(self) -> None:
-        self._queue.put(None)
-        self._thread.join()
-
-    def _run(self) -> None:
-        while (view := self._queue.get()) is not None:
-            if self.error is None:
-                try:
-                    self._action(view)
-                except BaseException as error:
-                    self.error = error
-            self._room.release()
