@@ -1,13 +1,37 @@
-"""The commands and their options."""
+"""The commands."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from anedsl.cli.options import (
+    Backend,
+    Backends,
+    Chips,
+    Defines,
+    Dialect,
+    Dialects,
+    FileArgument,
+    Format,
+    Formats,
+    InputFile,
+    InputFiles,
+    Jobs,
+    Maps,
+    Numerics,
+    OneKernel,
+    Route,
+    Routes,
+    Timeout,
+    Units,
+    UnitsOption,
+    Weights,
+    dialect_for,
+)
 
 app = typer.Typer(
     name="anedsl",
@@ -19,95 +43,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="Start with `anedsl compile examples/rmsnorm_bwd.ane`; `anedsl COMMAND --help` shows examples of each command.",
 )
-
-
-class Format(StrEnum):
-    text = "text"
-    concise = "concise"
-    json = "json"
-
-
-class Dialect(StrEnum):
-    v1_0 = "1.0"
-    v1_3 = "1.3"
-
-
-class Route(StrEnum):
-    inmemory = "inmemory"
-    coreml = "coreml"
-
-
-class Chip(StrEnum):
-    m1 = "m1"
-    m2 = "m2"
-    m3 = "m3"
-    m4 = "m4"
-    m5 = "m5"
-
-
-class Numerics(StrEnum):
-    fp16 = "fp16"
-    fp32 = "fp32"
-    fp64 = "fp64"
-
-
-class Backend(StrEnum):
-    reference = "reference"
-    coreml = "coreml"
-
-
-class Units(StrEnum):
-    cpu_and_ne = "cpu_and_ne"
-    all = "all"
-    cpu_only = "cpu_only"
-    cpu_and_gpu = "cpu_and_gpu"
-
-
-FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="An .ane file.", show_default=False)]
-Defines = Annotated[
-    list[str] | None,
-    typer.Option("-D", metavar="NAME=VALUE", help="The value of a kernel's parameter; may be repeated.", show_default=False),
-]
-Weights = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--weights",
-        metavar="PATH",
-        help="A .npz, .safetensors, or folder of .npy or .safetensors with weights; may be repeated.",
-        show_default=False,
-    ),
-]
-Maps = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--map",
-        metavar="NAME=KEY",
-        help="The key of a weight in the file, `*` for the same text on both sides; may be repeated.",
-        show_default=False,
-    ),
-]
-Formats = Annotated[Format, typer.Option("--format", help="How results and diagnostics are shown.")]
-Chips = Annotated[
-    Chip | None, typer.Option("--chip", help="The chip whose rules apply; without it, those of all chips.", show_default=False)
-]
-Backends = Annotated[
-    Backend, typer.Option("--backend", help="What runs the kernel; coreml needs a Mac, and has not been run on hardware.")
-]
-UnitsOption = Annotated[
-    Units | None,
-    typer.Option("--units", help="With --backend coreml: what Core ML may use; cpu_and_ne by default.", show_default=False),
-]
-Timeout = Annotated[
-    float | None,
-    typer.Option(
-        "--timeout",
-        metavar="SECONDS",
-        min=1,
-        help="With --backend coreml: the time for everything; 600 by default.",
-        show_default=False,
-    ),
-]
-Routes = Annotated[Route, typer.Option("--route", help="How the program reaches the ANE.")]
 
 
 def _version(value: bool) -> None:
@@ -125,13 +60,6 @@ def root(
     ] = False,
 ) -> None:
     pass
-
-
-def _dialect(chosen: Dialect | None, chip: Chip | None, route: Route) -> str:
-    """M1 and M2 refuse the 1.3 spelling on the in-memory route (rule T1b)."""
-    if chosen is not None:
-        return chosen.value
-    return "1.0" if chip in (Chip.m1, Chip.m2) and route is Route.inmemory else "1.3"
 
 
 def compile(
@@ -159,12 +87,7 @@ def compile(
     emit: Annotated[
         str, typer.Option("--emit", metavar="LIST", help="What to write: mil, mlpackage, header, separated by commas.")
     ] = "mil,mlpackage",
-    dialect: Annotated[
-        Dialect | None,
-        typer.Option(
-            "--dialect", help="The dialect of the MIL text; by default 1.0 for --chip m1 and m2, else 1.3.", show_default=False
-        ),
-    ] = None,
+    dialect: Dialects = None,
     single_weight_file: Annotated[
         bool, typer.Option("--single-weight-file", help="Write weights/weight.bin instead of one file a weight.")
     ] = False,
@@ -195,7 +118,7 @@ def compile(
     from anedsl.cli.compiling import Request, compile_file
 
     compile_file(
-        Request(file, kernels or [], define or [], out, weights or [], map or [], emit, _dialect(dialect, chip, route),
+        Request(file, kernels or [], define or [], out, weights or [], map or [], emit, dialect_for(dialect, chip, route),
                 single_weight_file, chip.value if chip else None, route.value, format.value, variants, jobs, random)
     )  # fmt: skip
 
@@ -207,12 +130,7 @@ def check(
         typer.Argument(metavar="[KERNEL]...", help="The kernels to check; all of them by default.", show_default=False),
     ] = None,
     define: Defines = None,
-    dialect: Annotated[
-        Dialect | None,
-        typer.Option(
-            "--dialect", help="The dialect of the MIL text; by default 1.0 for --chip m1 and m2, else 1.3.", show_default=False
-        ),
-    ] = None,
+    dialect: Dialects = None,
     chip: Chips = None,
     route: Routes = Route.inmemory,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 on a warning as well.")] = False,
@@ -232,7 +150,7 @@ def check(
         file,
         kernels or [],
         define or [],
-        _dialect(dialect, chip, route),
+        dialect_for(dialect, chip, route),
         chip.value if chip else None,
         route.value,
         strict,
@@ -245,17 +163,10 @@ def run(
         Path,
         typer.Argument(metavar="TARGET", help="An .ane or .mil file, an artifact's folder or an .mlpackage.", show_default=False),
     ],
-    kernel: Annotated[
-        str | None, typer.Argument(metavar="[KERNEL]", help="The kernel; needed where the file has several.", show_default=False)
-    ] = None,
+    kernel: OneKernel = None,
     define: Defines = None,
-    inputs: Annotated[
-        Path | None, typer.Option("--inputs", metavar="FILE.npz", help="Arrays for the inputs, by name.", show_default=False)
-    ] = None,
-    input: Annotated[
-        list[str] | None,
-        typer.Option("-i", metavar="NAME=FILE.npy", help="The array of one input; may be repeated.", show_default=False),
-    ] = None,
+    inputs: InputFile = None,
+    input: InputFiles = None,
     random: Annotated[
         int | None,
         typer.Option(
@@ -307,17 +218,10 @@ def bench(
     target: Annotated[
         Path, typer.Argument(metavar="TARGET", help="An .ane file; for coreml also an artifact's folder.", show_default=False)
     ],
-    kernel: Annotated[
-        str | None, typer.Argument(metavar="[KERNEL]", help="The kernel; needed where the file has several.", show_default=False)
-    ] = None,
+    kernel: OneKernel = None,
     define: Defines = None,
-    inputs: Annotated[
-        Path | None, typer.Option("--inputs", metavar="FILE.npz", help="Arrays for the inputs, by name.", show_default=False)
-    ] = None,
-    input: Annotated[
-        list[str] | None,
-        typer.Option("-i", metavar="NAME=FILE.npy", help="The array of one input; may be repeated.", show_default=False),
-    ] = None,
+    inputs: InputFile = None,
+    input: InputFiles = None,
     random: Annotated[
         int, typer.Option("--random", metavar="SEED", min=0, help="Random arrays for inputs and weights that are not given.")
     ] = 0,
@@ -508,9 +412,7 @@ def selftest(
         Path | None,
         typer.Option("--examples", metavar="DIR", help="A folder of .ane files; ./examples by default.", show_default=False),
     ] = None,
-    jobs: Annotated[
-        int | None, typer.Option("-j", "--jobs", metavar="N", min=1, help="Processes; all cores by default.", show_default=False)
-    ] = None,
+    jobs: Jobs = None,
     format: Formats = Format.text,
 ) -> None:
     """Compile and run every example and a small program of each op, and report what this machine can do.
