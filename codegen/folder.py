@@ -8,10 +8,11 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from errno import EBUSY, EEXIST, ENOTEMPTY
+from errno import EBUSY, EEXIST, ENOENT, ENOTEMPTY
 from pathlib import Path
 from typing import NoReturn
 
+from anedsl.codegen.exchange import exchange
 from anedsl.codegen.manifest import FILE, FORMAT
 from anedsl.diagnostics import Failure
 
@@ -57,22 +58,35 @@ def is_artifact(folder: Path) -> bool:
 
 def _swap(fresh: Path, target: Path) -> None:
     """Puts the new folder in the old one's place; if another compile does the same, the last one wins."""
-    aside = target.parent / f".{target.name}.old-{os.getpid()}"
     for _ in range(ATTEMPTS):
-        shutil.rmtree(aside, ignore_errors=True)
-        with suppress(FileNotFoundError):
-            target.rename(aside)
         try:
-            fresh.rename(target)
-        except BaseException as error:
-            if isinstance(error, OSError) and error.errno in (ENOTEMPTY, EEXIST):
+            if not os.path.lexists(target) or not exchange(fresh, target):
+                _move(fresh, target)
+        except OSError as error:
+            # Another compile may be doing the same at this moment: the old one is gone, or a new one is there already.
+            if error.errno in (ENOENT, ENOTEMPTY, EEXIST) and fresh.is_dir():
                 continue
-            with suppress(FileNotFoundError):
-                aside.rename(target)
             raise
-        shutil.rmtree(aside, ignore_errors=True)
+        # After an exchange the old one has the new one's former name.
+        shutil.rmtree(fresh, ignore_errors=True)
         return
     raise OSError(EBUSY, "other compiles keep writing it")
+
+
+def _move(fresh: Path, target: Path) -> None:
+    """In two steps, where the system has no exchange: the old one goes aside, and comes back if the new one cannot follow."""
+    aside = target.parent / f".{target.name}.old-{os.getpid()}"
+    shutil.rmtree(aside, ignore_errors=True)
+    with suppress(FileNotFoundError):
+        target.rename(aside)
+    try:
+        fresh.rename(target)
+    except BaseException as error:
+        if not isinstance(error, OSError) or error.errno not in (ENOTEMPTY, EEXIST):
+            with suppress(FileNotFoundError):
+                aside.rename(target)
+        raise
+    shutil.rmtree(aside, ignore_errors=True)
 
 
 def _clean(parent: Path, name: str) -> None:

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +17,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from anedsl.codegen import folder as swapping
 from anedsl.codegen.artifact import Options, write
+from anedsl.codegen.exchange import exchange
 from anedsl.codegen.folder import replaced_folder
 from anedsl.codegen.version import VERSION
 from anedsl.diagnostics import Failure
@@ -337,6 +340,13 @@ def test_a_full_disk_has_a_diagnostic_and_leaves_the_old_artifact(tmp_path: Path
     assert tree(tmp_path / "rmsnorm_bwd") == before
 
 
+@pytest.fixture
+def two_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A system that cannot exchange two folders at once."""
+    monkeypatch.setattr(swapping, "exchange", lambda one, other: False)
+
+
+@pytest.mark.usefixtures("two_steps")
 def test_an_error_while_swapping_puts_the_old_artifact_back(
     tmp_path: Path, before: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -352,3 +362,61 @@ def test_an_error_while_swapping_puts_the_old_artifact_back(
         write(rmsnorm_bwd(128), "", Options(), tmp_path)
     assert os.listdir(tmp_path) == ["rmsnorm_bwd"]
     assert tree(tmp_path / "rmsnorm_bwd") == before
+
+
+@pytest.mark.usefixtures("two_steps")
+def test_without_an_exchange_the_old_artifact_is_moved_aside(tmp_path: Path, before: dict[str, bytes]) -> None:
+    write(rmsnorm_bwd(128), "", Options(), tmp_path)
+    assert os.listdir(tmp_path) == ["rmsnorm_bwd"]
+    assert tree(tmp_path / "rmsnorm_bwd") != before
+
+
+def test_an_exchange_that_is_refused_leaves_the_old_artifact(
+    tmp_path: Path, before: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(one: Path, other: Path) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(swapping, "exchange", refuse)
+    with pytest.raises(Failure) as failure:
+        write(rmsnorm_bwd(128), "", Options(), tmp_path)
+    assert failure.value.diagnostics[0].headline.endswith("permission denied")
+    assert os.listdir(tmp_path) == ["rmsnorm_bwd"]
+    assert tree(tmp_path / "rmsnorm_bwd") == before
+
+
+def test_two_folders_change_places_at_once(tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{name}.txt").touch()
+    if not exchange(tmp_path / "one", tmp_path / "other"):
+        pytest.skip("this system has no exchange")
+    assert os.listdir(tmp_path / "one") == ["other.txt"]
+    assert os.listdir(tmp_path / "other") == ["one.txt"]
+    with pytest.raises(FileNotFoundError):
+        exchange(tmp_path / "one", tmp_path / "missing")
+
+
+def test_at_every_moment_there_is_a_whole_artifact(tmp_path: Path, before: dict[str, bytes]) -> None:
+    probe = [tmp_path / "a", tmp_path / "b"]
+    for path in probe:
+        path.mkdir()
+    if not exchange(*probe):
+        pytest.skip("this system has no exchange")
+    done = threading.Event()
+    seen: list[int] = []
+
+    def look() -> None:
+        while not done.is_set():
+            with (tmp_path / "rmsnorm_bwd" / "kernel.json").open() as file:
+                seen.append(json.load(file)["parameters"]["DIM"])
+
+    reader = threading.Thread(target=look)
+    reader.start()
+    try:
+        for number in range(30):
+            write(rmsnorm_bwd(128 if number % 2 else 64), "", Options(), tmp_path)
+    finally:
+        done.set()
+        reader.join()
+    assert {64, 128} <= set(seen)
