@@ -10,7 +10,7 @@ from anedsl.elaborate import arithmetic
 from anedsl.elaborate.builder import check_fits
 from anedsl.elaborate.values import Builtin, ConstTensor, describe, is_integer, is_number
 from anedsl.graph import Value
-from anedsl.ops.record import REQUIRED, Attribute, Op
+from anedsl.ops.record import REQUIRED, Attribute, Op, Operand
 from anedsl.source import Span
 from anedsl.types import DTYPES, FP32, DType
 
@@ -44,10 +44,10 @@ def bind(function: str, names: Sequence[str], arguments: Sequence[Argument], sho
 
 
 def bind_op(op: Op, arguments: Sequence[Argument], span: Span) -> dict[str, Argument]:
-    """Operands come in their order, then attributes. Raises ANE0210 to ANE0213."""
-    bound = bind(op.name, (*op.operand_index, *op.attribute_index), arguments, lambda: signature(op))
-    needed = [o.name for o in op.operands if not o.optional] + [a.name for a in op.attributes if a.default is REQUIRED]
-    for name in needed:
+    """Without names, arguments come in the order of the signature. Raises ANE0210 to ANE0213."""
+    required, optional = parameters(op)
+    bound = bind(op.name, [slot.name for slot in (*required, *optional)], arguments, lambda: signature(op))
+    for name in (slot.name for slot in required):
         if name not in bound:
             raise missing(op.name, name, span, signature(op))
     return bound
@@ -133,13 +133,19 @@ def signature(function: Op | Builtin) -> str:
     if isinstance(function, Builtin):
         parts = [_parameter(name, default) for name, default in function.parameters]
         return f"{function.name}({', '.join(parts)})"
-    parts = [
-        f"{operand.name}, ..." if operand.variadic else operand.name for operand in function.operands if not operand.optional
-    ]
-    parts += [_parameter(a.name, a.default) for a in function.attributes if a.default is REQUIRED]
-    parts += [f"{operand.name} = ..." for operand in function.operands if operand.optional]
-    parts += [_parameter(a.name, a.default) for a in function.attributes if a.default is not REQUIRED]
+    required, optional = parameters(function)
+    parts = [f"{slot.name}, ..." if isinstance(slot, Operand) and slot.variadic else slot.name for slot in required]
+    parts += [_parameter(slot.name, slot.default if isinstance(slot, Attribute) else None) for slot in optional]
     return f"{function.name}({', '.join(parts)})"
+
+
+def parameters(op: Op) -> tuple[list[Operand | Attribute], list[Operand | Attribute]]:
+    """What an op must be given and what it may be given, each with operands before attributes."""
+    required: list[Operand | Attribute] = [operand for operand in op.operands if not operand.optional]
+    required += [attribute for attribute in op.attributes if attribute.default is REQUIRED]
+    optional: list[Operand | Attribute] = [operand for operand in op.operands if operand.optional]
+    optional += [attribute for attribute in op.attributes if attribute.default is not REQUIRED]
+    return required, optional
 
 
 def _parameter(name: str, default: Any) -> str:

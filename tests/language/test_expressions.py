@@ -229,3 +229,14 @@ def test_an_einsum_that_is_a_matmul_is_one_op() -> None:
 def test_mistakes_point_at_the_smallest_place(expression_text: str, code: str, at: str) -> None:
     found = problems(f"kernel k() {{ input x, y: fp16[1, 4, 1, 6]; output z; z = x + y; t = {expression_text} }}")
     assert [(c, span) for c, _, span in found if c != "ANE0206"] == [(code, at)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x + fill([1, 4, 1, 6], 2.0)", X + 2),  # fill(shape, value = ...)
+        ('max_pool(x, [1, 2], "valid", [1, 2])', np.maximum(X[..., ::2], X[..., 1::2])),
+    ],
+)
+def test_arguments_without_names_come_in_the_order_of_the_signature(text: str, expected: Array) -> None:
+    np.testing.assert_array_equal(expression(text, x=X), expected)
