@@ -51,7 +51,7 @@ def prepare(graph: Graph, options: Options) -> Emission:
     """Lowers packs, legalizes and flattens a logical graph. Raises ANE0430 to ANE0433."""
     lowered = lower_packs(graph)
     # A slice of a pack, or a pack of slices, may meet the kernel's own slices and concats.
-    legal = legalize(expand_stored(tidy(lowered.graph)), options.dialect, options.route, options.chip)
+    legal = legalize(expand_stored(tidy(lowered.graph), options.dialect), options.dialect, options.route, options.chip)
     check_literals(legal, options.emit)
     if "mlpackage" in options.emit:
         from anedsl.codegen.features import check_types
@@ -141,9 +141,7 @@ def _decompressed(item: Blob, done: blob.Written) -> blob.Written:
         return done
     losses = Losses()
     source = item.data.stored.source.load().astype(np.float64).reshape(-1)
-    with np.errstate(over="ignore", invalid="ignore"):
-        losses.add(source, item.data.stored.load().astype(np.float16).reshape(-1))
-    done = done._replace(overflows=losses.overflowed, largest=losses.largest_overflowed, not_finite=losses.not_finite)
+    losses.add(source, item.data.stored.load().astype(np.float16).reshape(-1))
     if losses.share_vanished(source.size) < 1:
         return done
     return done._replace(vanished=losses.vanished, largest_vanished=losses.largest_vanished, share_vanished=1.0)

@@ -6,14 +6,12 @@ Each cites the rule it serves (see docs/ane-rules.md).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from anedsl.codegen.avoidance import avoid
 from anedsl.data import Array, Data
 from anedsl.diagnostics import Diagnostic, Failure
-from anedsl.graph import CONST, Graph, Node, Port, Value, call_of, is_op, make_const, make_node, replaced
+from anedsl.graph import CONST, Graph, Node, Port, Value, default_of, is_op, make_const, make_node, replaced
 from anedsl.ops import OPS
-from anedsl.ops.record import REQUIRED, Attribute
 from anedsl.types import Shape
 
 OPSETS = ("ios15", "ios16", "ios17", "ios18")
@@ -29,10 +27,14 @@ NARROW_SINCE = "ios17"
 
 
 def legalize(graph: Graph, dialect: str, route: str, chip: str | None = None) -> Graph:
+    """All passes in their order, and the check that the dialect has the ops."""
+    return check_opset(legal_forms(graph, dialect, route, chip), dialect)
+
+
+def legal_forms(graph: Graph, dialect: str, route: str, chip: str | None = None) -> Graph:
     """All passes in their order."""
     graph = separate_outputs(avoid(graph, chip))
-    graph = separate_conv_bias(graph, of_consts=route == "inmemory", of_values=route == "inmemory" or dialect == "1.0")
-    return check_opset(graph, dialect)
+    return separate_conv_bias(graph, of_consts=route == "inmemory", of_values=route == "inmemory" or dialect == "1.0")
 
 
 def separate_outputs(graph: Graph) -> Graph:
@@ -127,28 +129,21 @@ def check_opset(graph: Graph, dialect: str) -> Graph:
 
 def _in_opset(node: Node, dialect: str, later: frozenset[str], problems: list[Diagnostic]) -> Node:
     if node.op.since in later:
-        problems.append(_too_new(node, f"`{node.op.name}`", node.op.since, dialect))
+        problems.append(too_new(node, f"`{node.op.name}`", node.op.since, dialect))
         return node
     if NARROW_SINCE in later and node.op is not CONST and not node.op.name.startswith("constexpr_"):
         narrow = [value.type.dtype.name for value in (*node.values, *node.results) if value.type.dtype.name in NARROW]
         if narrow:
-            problems.append(_too_new(node, f"`{node.op.name}` with {narrow[0]}", NARROW_SINCE, dialect))
+            problems.append(too_new(node, f"`{node.op.name}` with {narrow[0]}", NARROW_SINCE, dialect))
             return node
     newer = [a for a in node.op.attributes if a.since in later and a.name in node.attributes]
     if node.op is CONST or not newer:
         return node
     attributes = dict(node.attributes)
     for attribute in newer:
-        if attributes.pop(attribute.name) != _default(attribute, node):
-            problems.append(_too_new(node, f"`{attribute.name}` of `{node.op.name}`", attribute.since, dialect))
+        if attributes.pop(attribute.name) != default_of(node, attribute):
+            problems.append(too_new(node, f"`{attribute.name}` of `{node.op.name}`", attribute.since, dialect))
     return Node(node.op, node.operands, attributes, node.results, node.span)
-
-
-def _default(attribute: Attribute, node: Node) -> Any:
-    default = attribute.default
-    if default is REQUIRED:
-        return None
-    return default(call_of(node)) if callable(default) else default
 
 
 def _too_old(node: Node, dialect: str) -> Diagnostic:
@@ -158,7 +153,8 @@ def _too_old(node: Node, dialect: str) -> Diagnostic:
     return NotWritable(span=node.span, what=f"`{node.op.name}`", where=f"in dialect {dialect}", reason=reason)
 
 
-def _too_new(node: Node, what: str, since: str, dialect: str) -> Diagnostic:
+def too_new(node: Node, what: str, since: str, dialect: str) -> Diagnostic:
+    """ANE0430 at a node."""
     from anedsl.diagnostics.artifacts import NeedsNewerOpset
 
     newest = next(reversed(OPSET_OF))

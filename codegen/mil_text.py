@@ -30,8 +30,10 @@ def mil_text(program: Program, places: Sequence[BlobPlace]) -> str:
 
 
 def float_text(value: float) -> str:
-    """The shortest C99 hex of a finite number: `0x1.5p-17`."""
-    digits, exponent = value.hex().split("p")
+    """The shortest C99 hex of a number: `0x1.5p-17`; `inf`, `-inf` and `nan` are words."""
+    digits, power, exponent = value.hex().partition("p")
+    if not power:
+        return digits
     if "." in digits:
         digits = digits.rstrip("0").rstrip(".")
     return f"{digits}p{exponent}"

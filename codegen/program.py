@@ -248,7 +248,7 @@ class _Builder:
         else:
             given = np.asarray(value, dtype=np.float64 if dtype.is_float else None)
             type = TensorType(dtype, given.shape)
-            array = literal(given, type, node.span)
+            array = literal(given, type, node.span, attribute.infinite)
         # A const that serves several parameters is named by its value: `axis = groups` would mislead.
         hint = attribute.name if len(self.users[key]) == 1 else _value_name(array)
         constant = self._literal(hint, type, array, named=not in_place)
@@ -322,16 +322,22 @@ def _attribute_dtype(node: Node, attribute: Attribute) -> DType:
     return FP32
 
 
-def literal(given: Array, type: TensorType, span: Span) -> Array:
-    """Numbers that stand in the program itself, rounded once; ANE0431 or ANE0437 where one does not fit."""
+def literal(given: Array, type: TensorType, span: Span, infinite: bool = False) -> Array:
+    """Numbers that stand in the program itself, rounded once; ANE0431 or ANE0437 where one does not fit.
+
+    With `infinite` a number that is given as an infinity stays one.
+    """
     given, dtype = np.asarray(given), type.dtype
     if dtype.is_integer:
         for number in (given.min(initial=0), given.max(initial=0)) if given.size else ():
             if not dtype.smallest <= number <= dtype.largest:
                 _fail_integer(int(number), dtype, span)
     array = rounded(given, dtype).reshape(type.shape)
-    if dtype.is_float and not np.isfinite(array).all():
-        at = int(np.flatnonzero(~np.isfinite(array))[0])
+    lost = ~np.isfinite(array) if dtype.is_float else np.zeros(array.shape, np.bool_)
+    if infinite:
+        lost &= ~np.isinf(given.reshape(array.shape))
+    if lost.any():
+        at = int(np.flatnonzero(lost)[0])
         _fail_float(float(given.reshape(-1)[at]), float(array.reshape(-1)[at]), dtype, span)
     return array
 

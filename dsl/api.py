@@ -34,7 +34,8 @@ def load(path: str | Path, kernel: str | None = None, **parameters: Any) -> Kern
 
         raise Failure(SeveralKernels(path=str(path), known=", ".join(f"`{name}`" for name in names)))
     sink = Sink()
-    return Kernel(frontend.build(module, names[0], parameters, sink), sink.diagnostics)
+    plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in parameters.items()}
+    return Kernel(frontend.build(module, names[0], plain, sink), sink.diagnostics)
 
 
 class Outputs(dict[str, Array]):

@@ -26,7 +26,9 @@ def checked_options(dialect: str, route: str, chip: str | None, emit: str | Iter
     problems = [_invalid(option, value, known) for option, value, known in given if value not in known]
     if not parts:
         problems.append(_invalid("emit", emit, EMITTED))
-    if single_weight_file and parts == ["mlpackage"]:
+    if not isinstance(single_weight_file, bool):
+        problems.append(_invalid("single_weight_file", single_weight_file, ("True", "False")))
+    elif single_weight_file and parts == ["mlpackage"]:
         problems.append(_for_the_text_only())
     if problems:
         raise Failure(*problems)

@@ -7,17 +7,26 @@ The mathematics sees the decompressed numbers everywhere: the reference computes
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from anedsl.data import Array, ArrayData, Data
+from anedsl.diagnostics import Failure
+from anedsl.graph import Weight
 from anedsl.ops import OPS
 from anedsl.types import FP16, INT4, INT8, UINT1, UINT2, UINT3, UINT4, UINT6, UINT8, DType, Shape, TensorType
 
 PALETTE_TYPES = {1: UINT1, 2: UINT2, 3: UINT3, 4: UINT4, 6: UINT6, 8: UINT8}
 ROUNDS = 50
 """How often the entries of a palette are moved at most."""
+
+LARGEST = FP16.largest
+INFINITE = 65520.0
+"""From this magnitude on numbers round to an infinity of fp16."""
+
+NEIGHBOURS = [step for distance in range(1, 9) for step in (-distance, distance)]
+"""How far from a scale another one is looked for, in steps of fp16."""
 
 
 class Storage(NamedTuple):
@@ -26,7 +35,8 @@ class Storage(NamedTuple):
     - int8: `scale * q`, the scale from the largest magnitude; one for each position of `axis`, or one in all.
     - uint8: `scale * (q - zero_point)`, from the smallest to the largest number.
     - int4: as int8, from -7 to 7.
-    - blockwise: int4 or int8 (`bits`) with a scale for each `block` numbers along `axis`, and for each position of axis 0.
+    - blockwise: int4 or int8 (`bits`) with a scale for each `block` numbers along `axis` and each position of the other of
+      the first two axes; along a later `axis` for each position of axis 0.
     - palette: 2^`bits` numbers, each weight the nearest of them.
     - sparse: the numbers that are not 0, and where they stand; of the smallest magnitudes, `prune` of all are made 0 first.
     """
@@ -74,21 +84,32 @@ class Compressed(NamedTuple):
 
 
 class StoredData:
-    """The numbers of a weight as they are after compression and decompression."""
+    """The numbers of a weight as they are after compression and decompression.
 
-    __slots__ = ("shape", "source", "storage")
+    Loading them raises ANE0438 where fp16 cannot hold all of the source.
+    """
 
-    def __init__(self, source: Data, storage: Storage) -> None:
+    __slots__ = ("shape", "source", "storage", "weight")
+
+    def __init__(self, source: Data, storage: Storage, weight: Weight) -> None:
         self.source = source
         self.shape: Shape = source.shape
         self.storage = storage
+        self.weight = weight
 
     def compressed(self) -> Compressed:
         """The parts; those of the weight that was asked for last are kept, since its parts are written one after another."""
         if _last[0] is not self:
-            _last[:] = self, compress(self.source.load().astype(np.float64).reshape(self.shape), self.storage)
+            _last[:] = self, compress(self._finite(), self.storage)
         found: Compressed = _last[1]
         return found
+
+    def _finite(self) -> Array:
+        """The source in float64. One number that is not finite would spoil all those that share a scale or a palette."""
+        given = self.source.load().astype(np.float64).reshape(self.shape)
+        if not (np.abs(given) < INFINITE).all():
+            _fail_not_finite(given, self.storage, self.weight)
+        return np.clip(given, -LARGEST, LARGEST)
 
     def load(self) -> Array:
         return decompress(self.compressed())
@@ -103,6 +124,27 @@ _last: list[Any] = [None, None]
 def forget() -> None:
     """Drops the kept parts: a weight is given other numbers."""
     _last[:] = None, None
+
+
+def _fail_not_finite(given: Array, storage: Storage, weight: Weight) -> NoReturn:
+    from anedsl.diagnostics.weights import CompressedNotFinite
+
+    finite = np.isfinite(given)
+    magnitudes = np.abs(given[finite])
+    counts = {
+        "NaN": np.count_nonzero(np.isnan(given)),
+        "infinite": np.count_nonzero(np.isinf(given)),
+        "too large for fp16": np.count_nonzero(magnitudes >= INFINITE),
+    }
+    raise Failure(
+        CompressedNotFinite(
+            span=weight.span,
+            name=weight.name,
+            storage=str(storage),
+            counts=", ".join(f"{what}: {count}" for what, count in counts.items() if count),
+            largest=f"{magnitudes.max():.6g}" if magnitudes.size else None,
+        )
+    )
 
 
 def part_types(storage: Storage, shape: Shape) -> dict[str, TensorType] | None:
@@ -130,19 +172,21 @@ def part_types(storage: Storage, shape: Shape) -> dict[str, TensorType] | None:
 
 
 def scale_shape(storage: Storage, shape: Shape) -> Shape:
-    """One scale for each position of axis 0 and each block of `axis`; for int4 one for each position of `axis`."""
+    """The scales of int4, one for each position of `axis`, and of blockwise."""
     if storage.kind == "int4":
         return tuple(size if axis == storage.axis else 1 for axis, size in enumerate(shape))
-    return tuple(size // storage.block if axis == storage.axis else size if axis == 0 else 1 for axis, size in enumerate(shape))
+    # A row or a column has scales of its own, as outputs and inputs of a layer have.
+    single = 1 if storage.axis == 0 else 0
+    sizes = enumerate(shape)
+    return tuple(size // storage.block if axis == storage.axis else size if axis == single else 1 for axis, size in sizes)
 
 
 def compress(array: Array, storage: Storage) -> Compressed:
-    """Compresses numbers. Each comes back within half a step (a scale, or the distance to the nearest palette entry).
+    """Compresses numbers that fp16 can hold.
 
-    What fp16 cannot hold becomes infinite; whoever writes the weight says so.
+    Each comes back within half a step (a scale, or the distance to the nearest palette entry), and finite.
     """
-    with np.errstate(over="ignore", invalid="ignore"):
-        return _COMPRESSORS[storage.kind](array, storage)
+    return _COMPRESSORS[storage.kind](array, storage)
 
 
 def decompress(compressed: Compressed) -> Array:
@@ -152,17 +196,16 @@ def decompress(compressed: Compressed) -> Array:
         None if part is None else part.array.astype(np.float64 if part.dtype.is_float else np.int32)
         for part in (compressed.parts.get(operand.name) for operand in op.operands)
     ]
-    with np.errstate(over="ignore", invalid="ignore"):
-        result: Array = op.reference(*held, **compressed.attributes)
+    result: Array = op.reference(*held, **compressed.attributes)
     return result
 
 
 def _symmetric(array: Array, storage: Storage) -> Compressed:
     over = tuple(axis for axis in range(array.ndim) if axis != storage.axis)
-    scale = _scales(np.abs(array).max(axis=over, keepdims=True) / 127)
-    values = np.clip(np.rint(array / scale), -127, 127)
+    largest = np.abs(array).max(axis=over, keepdims=True)
+    scale, _ = _scales(-largest, largest, -127, 127)
     parts = {
-        "quantized_data": Part(INT8, values.astype(np.int8)),
+        "quantized_data": Part(INT8, _codes(array, scale, -127, 127).astype(np.int8)),
         "zero_point": Part(INT8, np.zeros((), np.int8)),
         "scale": Part(FP16, scale.reshape(-1 if storage.axis is not None else ())),
     }
@@ -173,9 +216,8 @@ def _affine(array: Array, storage: Storage) -> Compressed:
     over = tuple(axis for axis in range(array.ndim) if axis != storage.axis)
     # 0 itself is always kept exactly.
     low, high = np.minimum(array.min(axis=over, keepdims=True), 0), np.maximum(array.max(axis=over, keepdims=True), 0)
-    scale = _scales((high - low) / 255)
-    zero = np.clip(np.rint(-low / scale), 0, 255)
-    values = np.clip(np.rint(array / scale) + zero, 0, 255)
+    scale, zero = _scales(low, high, 0, 255)
+    values = _codes(array, scale, -zero, 255 - zero) + zero
     shape: Any = -1 if storage.axis is not None else ()
     parts = {
         "quantized_data": Part(UINT8, values.astype(np.uint8)),
@@ -193,25 +235,77 @@ def _blockwise(array: Array, storage: Storage) -> Compressed:
     split = [part for size, blocks in zip(array.shape, scales, strict=True) for part in (blocks, size // blocks)]
     blocks = array.reshape(split)
     inside = tuple(range(1, 2 * array.ndim, 2))
-    scale = _scales(np.abs(blocks).max(axis=inside, keepdims=True) / largest)
-    values = np.clip(np.rint(blocks / scale), -largest, largest).reshape(array.shape)
+    high = np.abs(blocks).max(axis=inside, keepdims=True)
+    scale, _ = _scales(-high, high, -largest, largest)
+    values = _codes(blocks, scale, -largest, largest).reshape(array.shape)
     parts = {"data": Part(dtype, values.astype(np.int8)), "scale": Part(FP16, scale.reshape(scales))}
     return Compressed("constexpr_blockwise_shift_scale", parts, {})
 
 
-def _scales(exact: Array) -> Array:
-    """Scales as fp16 holds them, rounded up: the largest number then never lies beyond the last step."""
+def _scales(low: Array, high: Array, lowest: int, highest: int) -> tuple[Array, Array]:
+    """Scales as fp16 holds them, and zero points, for numbers from `low` to `high` and codes from `lowest` to `highest`.
+
+    A scale is rounded up: no number then lies beyond the last step. Near the end of fp16 the last step may be infinite;
+    a neighbour of the scale is taken there with which both ends come back finite and within half a step.
+    """
+    exact = (high - low) / (highest - lowest)
     scale = exact.astype(np.float16)
     scale = np.where(scale.astype(np.float64) < exact, np.nextafter(scale, np.float16(np.inf)), scale)
-    return np.where(scale == 0, 1, scale).astype(np.float64)
+    scale = np.where(scale == 0, np.float16(1), scale)
+    chosen = scale.astype(np.float64)
+    wrong = ~_fits(low, high, chosen, lowest, highest, np.inf)
+    for step in NEIGHBOURS:
+        if not wrong.any():
+            break
+        # The bits of positive floats count them.
+        neighbour = (scale.view(np.uint16) + np.uint16(step % 2**16)).view(np.float16).astype(np.float64)
+        better = wrong & _fits(low, high, np.where(wrong, neighbour, chosen), lowest, highest, 0.5)
+        chosen = np.where(better, neighbour, chosen)
+        wrong &= ~better
+    return chosen, _zeros(low, chosen, lowest)
+
+
+def _zeros(low: Array, scale: Array, lowest: int) -> Array:
+    """What stands for 0: 0 itself, or for codes from 0 on what `low` needs below it."""
+    return np.zeros_like(scale) if lowest else np.clip(np.rint(-low / scale), 0, 255)
+
+
+def _fits(low: Array, high: Array, scale: Array, lowest: int, highest: int, steps: float) -> Array:
+    """Where both ends come back finite, and at most so many steps away."""
+    zero = _zeros(low, scale, lowest)
+    found: Array = np.ones(scale.shape, bool)
+    for end in (low, high):
+        back = np.clip(np.rint(end / scale), lowest - zero, highest - zero) * scale
+        found &= (np.abs(back) < INFINITE) & (np.abs(back - end) <= steps * scale)
+    return found
+
+
+def _codes(array: Array, scale: Array, lowest: Array | int, highest: Array | int) -> Array:
+    """The nearest multiples of the scales that are finite in fp16, counted from 0."""
+    reach = np.ceil(INFINITE / scale) - 1
+    return np.clip(np.rint(array / scale), np.maximum(lowest, -reach), np.minimum(highest, reach))
 
 
 def _palette(array: Array, storage: Storage) -> Compressed:
-    entries = palette(array, 1 << storage.bits)
-    indices = nearest_entry(array, entries)
+    count = 1 << storage.bits
+    rounded = array.astype(np.float16)
+    entries = _distinct(rounded)
+    if entries.size <= count:
+        # Nothing is lost. The table is filled up with its last entry.
+        indices = np.searchsorted(entries, rounded.astype(np.float64))
+        entries = np.pad(entries, (0, count - entries.size), mode="edge")
+    else:
+        entries = palette(array, count)
+        indices = nearest_entry(array, entries)
     lut = entries.reshape((*(1 for _ in array.shape), -1, 1))
     parts = {"indices": Part(PALETTE_TYPES[storage.bits], indices.astype(np.uint8)), "lut": Part(FP16, lut)}
     return Compressed("constexpr_lut_to_dense", parts, {})
+
+
+def _distinct(halves: Array) -> Array:
+    """The different numbers in ascending order; there are few enough of fp16 to count each."""
+    counts = np.bincount(halves.reshape(-1).view(np.uint16), minlength=1 << 16)
+    return np.unique(np.flatnonzero(counts).astype(np.uint16).view(np.float16).astype(np.float64))
 
 
 def palette(array: Array, count: int) -> Array:
@@ -260,13 +354,12 @@ _COMPRESSORS: dict[str, Callable[[Array, Storage], Compressed]] = {
 
 
 def errors(data: StoredData) -> dict[str, float]:
-    """What compression loses: the largest and mean absolute error, and the largest relative to the largest magnitude."""
+    """What compression loses: the largest and mean absolute error, and the largest relative to the largest magnitude.
+
+    The numbers are compared with those that the program has, in fp16.
+    """
     exact = data.source.load().astype(np.float64).reshape(-1)
-    kept = data.load().reshape(-1)
-    finite = np.isfinite(exact) & np.isfinite(kept)
-    if not finite.any():
-        return {"max_abs": 0.0, "mean_abs": 0.0, "max_rel": 0.0}
-    exact, difference = exact[finite], np.abs(kept - exact)[finite]
-    scale = float(np.abs(exact).max())
-    largest = float(difference.max())
+    kept = data.load().astype(np.float16).astype(np.float64).reshape(-1)
+    difference = np.abs(kept - exact)
+    scale, largest = float(np.abs(exact).max()), float(difference.max())
     return {"max_abs": largest, "mean_abs": float(difference.mean()), "max_rel": largest / scale if scale else 0.0}

@@ -11,7 +11,7 @@ from typing import Any
 
 from anedsl.data import Data
 from anedsl.ops.call import Call, infer
-from anedsl.ops.record import Op
+from anedsl.ops.record import REQUIRED, Attribute, Op
 from anedsl.source import NOWHERE, Span
 from anedsl.types import TensorType
 
@@ -104,6 +104,25 @@ def call_of(node: Node) -> Call:
         for key, operand in node.operands.items()
     }
     return Call(node.op, types, dict(node.attributes), node.span)
+
+
+def default_of(node: Node, attribute: Attribute) -> Any:
+    """What an op takes for an attribute that is left out; None where it has no default, or one that is nothing."""
+    default = attribute.default
+    if default is REQUIRED:
+        return None
+    return default(call_of(node)) if callable(default) else default
+
+
+def complete_attributes(node: Node) -> dict[str, Any]:
+    """The attributes of a node, with the defaults of those that are left out: an older opset has them not by name."""
+    found = dict(node.attributes)
+    for attribute in node.op.attributes:
+        if attribute.name not in found:
+            default = default_of(node, attribute)
+            if default is not None:
+                found[attribute.name] = default
+    return found
 
 
 def is_op(node: Node, *names: str) -> bool:

@@ -139,7 +139,8 @@ def round_to_half(array: Array, *, in_place: bool = False) -> Array:
 
     `in_place` gives the array's own memory back, where it can be used.
     """
-    array = np.ascontiguousarray(array)
+    # Of a number without axes `ascontiguousarray` would make an array with one.
+    array = array if array.flags.c_contiguous else np.ascontiguousarray(array)
     with np.errstate(over="ignore", invalid="ignore"):
         if array.size < FEW:
             return array.astype(np.float16).astype(np.float32)

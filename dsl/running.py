@@ -63,10 +63,13 @@ def _warn_not_finite(graph: Graph, arrays: Mapping[str, Array], numerics: str, b
 
 
 def emitted(graph: Graph) -> Graph:
-    """The ops that the program has on the in-memory route: results are rounded where the program rounds them."""
-    from anedsl.codegen.legalize import legalize
+    """The ops that the program has on the in-memory route: results are rounded where the program rounds them.
 
-    return legalize(graph, "1.3", "inmemory")
+    A program that was read may have forms of ops that newer opsets have not: they are computed as well.
+    """
+    from anedsl.codegen.legalize import legal_forms
+
+    return legal_forms(graph, "1.3", "inmemory")
 
 
 def _is_finite(array: Array) -> bool:
@@ -113,8 +116,12 @@ def check_whole(name: str, found: Shape, parts: Mapping[str, Shape], axis: int, 
 
 
 def _checked(port: Port, given: Any, numerics: str, sink: Sink) -> Array:
-    array = np.asarray(given)
     type = port.value.type
+    try:
+        array = np.asarray(given)
+    except (ValueError, TypeError):
+        found, expected = "ragged", f"an array of shape {list(type.shape)}"
+        raise Failure(problems.WrongInputType(span=port.span, name=port.name, found=found, expected=expected)) from None
     kinds = {"float": "fiu", "int": "iu", "uint": "iu", "bool": "b"}[type.dtype.kind]
     if array.dtype.kind not in kinds:
         raise Failure(

@@ -56,6 +56,15 @@ def said(action: Callable[..., Any], *arguments: Any, **options: Any) -> list[st
     return [line for each in caught.value.diagnostics for line in (f"{each.code}: {each.headline}", *each.help_texts)]
 
 
+def test_a_failure_is_readable_in_a_session(tmp_path: Path) -> None:
+    (tmp_path / "k.ane").write_text("kernel k { input x: fp16[4]; output y; y = x + z }")
+    with pytest.raises(Failure) as caught:
+        anedsl.load(tmp_path / "k.ane")
+    (diagnostic,) = caught.value.diagnostics
+    assert repr(diagnostic) == "<ANE0201: unknown name `z`>"
+    assert repr(caught.value) == "Failure(<ANE0201: unknown name `z`>)"
+
+
 def test_the_public_names_are_listed() -> None:
     assert dir(anedsl) == ["Failure", "Kernel", "Outputs", "__version__", "load"]
     assert all(getattr(anedsl, name) is not None for name in dir(anedsl))
@@ -103,6 +112,7 @@ def test_what_is_emitted(double: Kernel, tmp_path: Path, emit: Any, written: set
         ({"dialect": 1.3}, ["ANE0512: invalid dialect `1.3`", "choose one of `1.0`, `1.3`"]),
         ({"route": "file"}, ["ANE0512: invalid route `'file'`", "choose one of `inmemory`, `coreml`"]),
         ({"chip": "a17"}, ["ANE0512: invalid chip `'a17'`", "choose one of `m1`, `m2`, `m3`, `m4`, `m5`"]),
+        ({"single_weight_file": "no"}, ["ANE0512: invalid single_weight_file `'no'`", "choose one of `True`, `False`"]),
         ({"random": -1}, ["ANE0512: invalid random `-1`", "choose a whole number from 0 on"]),
         (
             {"weights": [1]},
@@ -149,3 +159,17 @@ def test_weights_that_nothing_takes_are_a_warning(double: Kernel, tmp_path: Path
     assert "ANE0428" in [each.code for each in double.diagnostics]
     double(x=X, weights={"scale": np.ones(4)})
     assert double.diagnostics == []
+
+
+def test_parameters_may_be_numbers_of_numpy(tmp_path: Path) -> None:
+    (tmp_path / "k.ane").write_text("kernel k(N = 4) {\n input x: fp16[N]\n output y\n y = x * 2\n}\n")
+    kernel = anedsl.load(tmp_path / "k.ane", N=np.int64(8))
+    assert kernel.parameters == {"N": 8}
+    assert kernel(x=np.ones(8)).y.shape == (8,)
+
+
+def test_rows_of_different_lengths_are_no_array(double: Kernel) -> None:
+    with pytest.raises(Failure) as failure:
+        double(x=[[1, 2], [3]])
+    [diagnostic] = failure.value.diagnostics
+    assert diagnostic.code == "ANE0504"

@@ -63,6 +63,11 @@ HOSTILE = {
     "compile-time tile": ("ANE0248", kernel("y = x * sum(tile(full([2], 1), [10**9]))")),
     "a hundred axes": ("ANE0227", kernel("y = x * sum(full([" + "1, " * 100 + "1], 2))")),
     "an input of a hundred axes": ("ANE0227", "kernel k { input x: fp16[" + "1, " * 100 + "1]; output y; y = x }"),
+    "compile-time matrix product": ("ANE0220", kernel("y = x * sum(full([10000, 10000], 1) @ full([10000, 10000], 1))")),
+    "compile-time arithmetic in a loop": ("ANE0220", kernel(
+        "for i in range(1000) { a = a * 0.5 + 1 }\n    y = x * sum(a)", "    a = full([1000, 1000], 1)\n")),
+    "a list that doubles in a loop": ("ANE0220", kernel("for i in range(60) { s = s + s }\n    y = x", "    s = [1]\n")),
+    "a string that doubles in a loop": ("ANE0220", kernel('for i in range(60) { s = s + s }\n    y = x', '    s = "a"\n')),
     "a list that doubles": ("ANE0220", kernel(shares(40))),
     "a list in a list in a list": ("ANE0104", kernel(nested(3000))),
     # recursion

@@ -1,8 +1,9 @@
 """Compares two physical graphs from their outputs up.
 
 Names, the order of ops that do not depend on each other, and how often one const is written do not count: two values are the
-same if the same op makes them of the same values with the same attributes; consts are compared by their numbers. Ops with an
-effect, which read and write states, are compared one by one in their order.
+same if the same op makes them of the same values with the same attributes; consts are compared by their numbers. Every op of
+one graph is one op of the other: what is computed once here and twice there is a difference. Ops with an effect, which read
+and write states, are compared one by one in their order.
 """
 
 from __future__ import annotations
@@ -13,8 +14,7 @@ from typing import Any, NamedTuple
 from anedsl.codegen.comparison.constants import Constants, first_difference
 from anedsl.codegen.mil_text import literal_text
 from anedsl.codegen.program import Constant
-from anedsl.graph import CONST, Graph, Node, Port, Value, call_of
-from anedsl.ops.record import REQUIRED, Attribute
+from anedsl.graph import CONST, Graph, Node, Port, Value, default_of
 from anedsl.printing.numbers import plain_value
 from anedsl.source import Span
 
@@ -28,7 +28,8 @@ class Where(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """The first difference: `kind` is op, operands, attribute, type, const, input, output, ports or effect."""
+    """The first difference: `kind` is op, operands, attribute, type, const, input, output, ports, effect, or count, where
+    the programs differ only in how often they compute the same."""
 
     kind: str
     text: str
@@ -132,13 +133,16 @@ class _Walk:
         self.partner = {pair.left: pair.right for pair in inputs}
         self.constants = constants
         self.seen: set[tuple[Value, Value]] = set()
+        self.of_left: dict[Node, dict[Node, Value]] = {}
+        self.of_right: dict[Node, dict[Node, Value]] = {}
+        """For each op those of the other graph that are the same, each with a result."""
 
     def first(self, outputs: Sequence[Pairing]) -> Difference | None:
         for pair in outputs:
             found = self._values(self.left.outputs[pair.left], self.right.outputs[pair.right])
             if found is not None:
                 return found
-        return self._effects()
+        return self._effects() or self._repeated()
 
     def _effects(self) -> Difference | None:
         left, right = self.left.effects, self.right.effects
@@ -225,10 +229,29 @@ class _Walk:
             hashes = self.constants.digest(m), self.constants.digest(n)
             if None not in hashes and hashes[0] != hashes[1]:
                 return self._differ("const", first_difference(m, n), a, b)
+            return None
+        self.of_left.setdefault(m, {}).setdefault(n, b)
+        self.of_right.setdefault(n, {}).setdefault(m, a)
+        return None
+
+    def _repeated(self) -> Difference | None:
+        """An op of one graph that is several of the other."""
+        for m, others in self.of_left.items():
+            if len(others) > 1:
+                text = f"`{m.op.name}` is computed once here and {_times(len(others))} there"
+                return self._differ("count", text, m.results[0], list(others.values())[1])
+        for n, others in self.of_right.items():
+            if len(others) > 1:
+                text = f"`{n.op.name}` is computed {_times(len(others))} here and once there"
+                return self._differ("count", text, list(others.values())[1], n.results[0])
         return None
 
     def _differ(self, kind: str, text: str, a: Value, b: Value) -> Difference:
         return Difference(kind, text, self.left.where(a), self.right.where(b))
+
+
+def _times(count: int) -> str:
+    return "twice" if count == 2 else f"{count} times"
 
 
 def differing_attributes(left: Node, right: Node) -> list[tuple[str, str, str]]:
@@ -254,16 +277,9 @@ def _attributes(node: Node) -> Mapping[str, Any]:
     for attribute in node.op.attributes:
         value = node.attributes.get(attribute.name)
         if value is None:
-            value = _default(node, attribute)
+            value = default_of(node, attribute)
         if isinstance(value, Constant):
             found[attribute.name] = literal_text(value)
         elif value is not None:
             found[attribute.name] = plain_value(node, attribute, value)
     return found
-
-
-def _default(node: Node, attribute: Attribute) -> Any:
-    default = attribute.default
-    if default is REQUIRED or not callable(default):
-        return None if default is REQUIRED else default
-    return default(call_of(node))

@@ -38,7 +38,7 @@ def open_interface(target: Path) -> Interface:
 
     A package that lies in its artifact has logical names; any other has those of its features. Raises ANE0522.
     """
-    if target.suffix != ".mlpackage":
+    if target.suffix.lower() != ".mlpackage":
         if not (target / FILE).is_file():
             _refuse(target, f"it is neither an `.mlpackage` nor a folder with a `{FILE}`")
         return _from_manifest(target)

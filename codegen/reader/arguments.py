@@ -107,7 +107,7 @@ def attribute(scope: Scope, item: Any, slot: Attribute, op: str) -> Any:
         value = scope.weights.data(value, type, found.span).load()
     numbers = value.reshape(-1).tolist()
     for number in numbers:
-        _check(scope, item, slot, number)
+        _check(scope, item, slot, op, number)
     if slot.kind in ("float", "floats"):
         numbers = [float(number) for number in numbers]
     if rank == 2:
@@ -116,14 +116,14 @@ def attribute(scope: Scope, item: Any, slot: Attribute, op: str) -> Any:
     return tuple(numbers) if wants_list else numbers[0]
 
 
-def _check(scope: Scope, item: Any, slot: Attribute, number: Any) -> None:
-    """Attributes are finite numbers, and integers int32."""
+def _check(scope: Scope, item: Any, slot: Attribute, op: str, number: Any) -> None:
+    """Integers are int32. A number is finite, or an infinity where that means something."""
     if slot.kind in ("int", "ints"):
-        if INT32.smallest <= number <= INT32.largest:
-            return
-    elif math.isfinite(number):
-        return
-    raise Failure(out_of_range(item, str(number), INT32 if slot.kind.startswith("int") else DTYPES["fp32"], scope.places))
+        if not INT32.smallest <= number <= INT32.largest:
+            raise Failure(out_of_range(item, str(number), INT32, scope.places))
+    elif not math.isfinite(number) and (math.isnan(number) or not slot.infinite):
+        expected = "a number or an infinity" if slot.infinite else "a finite number"
+        _wrong(scope, item, slot, op, str(number), expected=expected)
 
 
 def _dtype(scope: Scope, item: Any, slot: Attribute, op: str, text: str) -> Any:
@@ -134,11 +134,14 @@ def _dtype(scope: Scope, item: Any, slot: Attribute, op: str, text: str) -> Any:
     return dtype
 
 
-def _wrong(scope: Scope, item: Any, slot: Attribute, op: str, found: str, advice: str | None = None) -> None:
+def _wrong(
+    scope: Scope, item: Any, slot: Attribute, op: str, found: str, advice: str | None = None, expected: str | None = None
+) -> None:
     from anedsl.diagnostics.artifacts import WrongArgument
 
     span = scope.places.span(item)
-    raise Failure(WrongArgument(span=span, op=op, name=slot.name, expected=_WANTED[slot.kind], found=found, advice=advice))
+    wanted = expected or _WANTED[slot.kind]
+    raise Failure(WrongArgument(span=span, op=op, name=slot.name, expected=wanted, found=found, advice=advice))
 
 
 def opaque_argument(scope: Scope, item: Any) -> Value | tuple[Value, ...] | Resolved:

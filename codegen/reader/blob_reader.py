@@ -8,7 +8,7 @@ Numbers are read when they are asked for, in pieces, with plain reads.
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
@@ -41,15 +41,27 @@ class Chunk(NamedTuple):
     elements: int
 
 
+_COUNT = "number of chunks (bytes 0 to 3)"
+_SENTINEL = "sentinel (bytes 0 to 3)"
+_SIZE = "size in bytes (bytes 8 to 15)"
+
+
 class Wrong(NamedTuple):
     """A field that is not as it should be."""
 
     field: str
-    expected: str
-    found: str
+    reason: str
+
+    def of(self, offset: int) -> "Wrong":
+        """The same, as a field of the chunk at a position."""
+        return self._replace(field=f"chunk at {offset}, {self.field}")
 
     def __str__(self) -> str:
-        return f"{self.field}: expected {self.expected}, found {self.found}"
+        return f"{self.field}: {self.reason}"
+
+
+def _wrong(field: str, expected: str, found: str) -> Wrong:
+    return Wrong(field, f"expected {expected}, found {found}")
 
 
 class WeightFile:
@@ -65,65 +77,103 @@ class WeightFile:
             if problems and self.size >= 2 * ALIGNMENT:
                 # What is wrong with the first chunk belongs to the same story.
                 metadata = bytes(read(file, ALIGNMENT, self.place))
-                problems += [
-                    item._replace(field=f"chunk at {ALIGNMENT}, {item.field}")
-                    for item in _chunk_problems(metadata, ALIGNMENT, self.size)
-                ]
+                problems += _chunk_problems(metadata, ALIGNMENT, self.size)
         if problems:
-            self._fail("header", problems)
+            self._fail(problems)
         self.count: int = struct.unpack_from("<I", header)[0]
 
     def chunk(self, offset: int) -> Chunk:
-        """The chunk whose metadata stands at a position. Raises ANE0480."""
+        """The chunk whose metadata stands at a position. Raises ANE0480.
+
+        Nothing else of the file is looked at: a const needs its own chunk only.
+        """
         if offset < ALIGNMENT or offset % ALIGNMENT or offset + ALIGNMENT > self.size:
             limit = f"a multiple of 64 from 64 to {max(self.size // ALIGNMENT * ALIGNMENT - ALIGNMENT, ALIGNMENT)}"
-            self._fail(f"chunk at {offset}", [Wrong("offset", limit, str(offset))])
+            self._fail([_wrong("offset", limit, str(offset)).of(offset)])
+        found = self._chunk(offset)
+        if isinstance(found, list):
+            self._fail(found)
+        return found
+
+    def _chunk(self, offset: int) -> "Chunk | list[Wrong]":
+        """The chunk at a position in the file, or all that is wrong with its metadata."""
+        if offset + ALIGNMENT > self.size:
+            return [_wrong("metadata", f"{ALIGNMENT} bytes", f"{self.size - offset}").of(offset)]
         [raw] = FileRegion(self.place, offset).pieces(0, ALIGNMENT, ALIGNMENT)
         metadata = bytes(raw)
         problems = _chunk_problems(metadata, offset, self.size)
         if problems:
-            self._fail(f"chunk at {offset}", problems)
+            return problems
         _, code, length, start, padding = struct.unpack_from("<IIQQQ", metadata)
         name = NAMES[code]
         return Chunk(offset, name, start, length, (length * 8 - padding) // BITS[name])
 
     def chunks(self) -> list[Chunk]:
-        """All chunks in the order in which they stand. Raises ANE0480, also for a count that is not that of the header."""
+        """All chunks in the order in which they stand, which must fill the file, and be as many as the header says.
+
+        Raises ANE0480.
+        """
+        if self.count > MAX_CHUNKS:
+            self._fail([_wrong(_COUNT, f"at most {MAX_CHUNKS} in a file of which all are shown", _number(self.count))])
         found: list[Chunk] = []
         position = ALIGNMENT
-        while position < self.size and len(found) < min(self.count, MAX_CHUNKS):
-            found.append(self.chunk(position))
-            position = aligned(found[-1].data_offset + found[-1].bytes)
-        more = position < self.size
-        if len(found) != self.count or more:
-            there = f"{len(found)}{' and more' if more else ''}"
-            self._fail("header", [Wrong("number of chunks", f"{there}, as the file holds", str(self.count))])
+        # Chunks that the header does not count are counted here.
+        while position < self.size and len(found) < MAX_CHUNKS:
+            chunk = self._chunk(position)
+            if isinstance(chunk, list):
+                self._fail(self._stopped(found, chunk))
+            found.append(chunk)
+            position = aligned(chunk.data_offset + chunk.bytes)
+        if len(found) != self.count:
+            self._fail([self._count(len(found), " or more" if position < self.size else "")])
         return found
+
+    def _count(self, held: int, more: str = "") -> Wrong:
+        return Wrong(_COUNT, f"the file holds {held}{more}, the header says {self.count}")
+
+    def _stopped(self, found: list[Chunk], problems: list[Wrong]) -> list[Wrong]:
+        """What is wrong with a file in which some chunks, possibly none, are followed by something else."""
+        if not found:
+            return problems
+        last = found[-1]
+        end = last.data_offset + last.bytes
+        if not last.bytes and _SENTINEL in problems[0].field:
+            # A tensor of no elements has such a chunk, but then another chunk or the end follows.
+            return [Wrong(_SIZE, f"0, but {_bytes(self.size - end)} follow that are no chunk").of(last.offset)]
+        if len(found) < self.count:
+            return problems
+        rest = self.size - end
+        problems = [Wrong("end of the file", f"{_bytes(rest)} follow{'s' * (rest == 1)} the last chunk, which ends at {end}")]
+        return problems if len(found) == self.count else [self._count(len(found)), *problems]
 
     def data(self, chunk: Chunk, shape: Shape | None = None) -> "BlobData":
         """The numbers of a chunk; flat, if no shape is given."""
         return BlobData(FileRegion(self.place, chunk.data_offset), chunk, (chunk.elements,) if shape is None else shape)
 
-    def _fail(self, where: str, problems: list[Wrong]) -> None:
+    def _fail(self, problems: list[Wrong]) -> NoReturn:
         from anedsl.diagnostics.artifacts import MalformedWeightFile
 
-        raise Failure(MalformedWeightFile(span=self.span, file=self.place.name, where=where, fields=tuple(map(str, problems))))
+        first, *others = map(str, problems)
+        raise Failure(MalformedWeightFile(span=self.span, file=self.place.name, field=first, others=tuple(others)))
 
 
 def _header_problems(header: bytes, size: int) -> list[Wrong]:
     """Everything that is wrong with the first 64 bytes."""
     if len(header) < ALIGNMENT:
-        return [Wrong("size of the file", "at least 128 bytes", f"{size} bytes")]
+        return [_wrong("size of the file", "at least 128 bytes", _bytes(size))]
     count, version = struct.unpack_from("<II", header)
     if count == SENTINEL:
-        return [Wrong("header", "64 bytes before the first chunk", "a chunk at the beginning of the file")]
+        return [_wrong("header", "64 bytes before the first chunk", "a chunk at the beginning of the file")]
     found = []
-    if not 0 < count <= max(size // (2 * ALIGNMENT), 1):
-        found.append(Wrong("number of chunks (bytes 0 to 3)", _up_to(max(size // (2 * ALIGNMENT), 1)), _number(count)))
+    if size < 2 * ALIGNMENT:
+        found.append(_wrong("size of the file", "at least 128 bytes", _bytes(size)))
+    most = max(size // (2 * ALIGNMENT), 1)
+    if not 0 < count <= most:
+        found.append(_wrong(_COUNT, _up_to(most), _number(count)))
     if version != VERSION:
-        found.append(Wrong("version (bytes 4 to 7)", str(VERSION), _number(version)))
+        found.append(_wrong("version (bytes 4 to 7)", str(VERSION), _number(version)))
     if any(header[8:]):
-        found.append(Wrong("reserved (bytes 8 to 63)", "zeros", "other bytes"))
+        found.append(_wrong("reserved (bytes 8 to 63)", "zeros", "other bytes"))
     return found
 
 
@@ -132,21 +182,21 @@ def _chunk_problems(metadata: bytes, offset: int, size: int) -> list[Wrong]:
     sentinel, code, length, start, padding = struct.unpack_from("<IIQQQ", metadata)
     found = []
     if sentinel != SENTINEL:
-        found.append(Wrong("sentinel (bytes 0 to 3)", f"{SENTINEL:#x}", f"{sentinel:#x}"))
+        found.append(_wrong(_SENTINEL, f"{SENTINEL:#x}", f"{sentinel:#x}"))
     if code not in NAMES:
-        found.append(Wrong("element type (bytes 4 to 7)", "1 to 15", _number(code)))
+        found.append(_wrong("element type (bytes 4 to 7)", "1 to 15", _number(code)))
     room = max(size - offset - ALIGNMENT, 0)
     # A chunk of no elements holds 0 bytes, and so does one whose size was never filled in; the latter has no position.
     if length > room or (length == 0 and start == 0):
         expected = f"{_up_to(room)}, which is left in the file" if room else "1 or more, but nothing is left in the file"
-        found.append(Wrong("size in bytes (bytes 8 to 15)", expected, _number(length)))
+        found.append(_wrong(_SIZE, expected, _number(length)))
     if start % ALIGNMENT or start < offset + ALIGNMENT or start + min(length, room) > size:
         expected = f"{offset + ALIGNMENT}, behind the metadata"
-        found.append(Wrong("position of the data (bytes 16 to 23)", expected, _number(start)))
+        found.append(_wrong("position of the data (bytes 16 to 23)", expected, _number(start)))
     found += _length_problems(NAMES.get(code), length, padding)
     if any(metadata[32:]):
-        found.append(Wrong("reserved (bytes 32 to 63)", "zeros", "other bytes"))
-    return found
+        found.append(_wrong("reserved (bytes 32 to 63)", "zeros", "other bytes"))
+    return [item.of(offset) for item in found]
 
 
 def _length_problems(name: str | None, length: int, padding: int) -> list[Wrong]:
@@ -156,18 +206,22 @@ def _length_problems(name: str | None, length: int, padding: int) -> list[Wrong]
     if bits >= 8:
         found = []
         if length * 8 % bits:
-            found.append(Wrong("size in bytes (bytes 8 to 15)", f"a multiple of {bits // 8} for {name}", _number(length)))
+            found.append(_wrong(_SIZE, f"a multiple of {bits // 8} for {name}", _number(length)))
         if padding:
-            found.append(Wrong("padding bits (bytes 24 to 31)", f"0 for {name}", _number(padding)))
+            found.append(_wrong("padding bits (bytes 24 to 31)", f"0 for {name}", _number(padding)))
         return found
     if padding >= 8 or padding > length * 8 or (length * 8 - padding) % bits:
         rule = f"less than 8, and a multiple of {bits} bits before them, for {name}"
-        return [Wrong("padding bits (bytes 24 to 31)", rule, _number(padding))]
+        return [_wrong("padding bits (bytes 24 to 31)", rule, _number(padding))]
     return []
 
 
 def _up_to(most: int) -> str:
     return "1" if most == 1 else f"1 to {most}"
+
+
+def _bytes(count: int) -> str:
+    return f"{count} byte{'' if count == 1 else 's'}"
 
 
 def _number(value: int) -> str:

@@ -23,6 +23,7 @@ from anedsl.diagnostics import Diagnostic, Failure, Label, Sink, nearest
 from anedsl.graph import Graph, Node, Operands, Port, Value
 from anedsl.ops import OPS
 from anedsl.ops.call import Call, infer
+from anedsl.ops.older import OLDER
 from anedsl.ops.record import REQUIRED, Attribute, Op
 from anedsl.source import Span
 from anedsl.types import TensorType
@@ -132,6 +133,8 @@ class _FunctionReader:
             self._opaque(statement, Form())
             return
         if record.since in self.later:
+            record = OLDER.get(statement.op, record)
+        if record.since in self.later:
             self._opaque(statement, Form(until=OPSETS[OPSETS.index(record.since) - 1]))
             return
         operands: dict[str, Any] = {}
@@ -172,7 +175,7 @@ class _FunctionReader:
             inferred = infer(call)
         except Failure:
             if not all(is_tensor(type) for found in types.values() for type in (found if found.__class__ is tuple else (found,))):
-                self._opaque(statement, Form(record.since))
+                self._opaque(statement, Form(record.since, record.until))
                 return
             self._check_missing(statement, record, types, attributes)
             # Places are worth their price only where something is wrong.

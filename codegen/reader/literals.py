@@ -13,10 +13,15 @@ from anedsl.codegen.reader.places import Places
 from anedsl.codegen.reader.written import BlobFile, Entries, Grouped, Listed, Literal, Numbers, Texts
 from anedsl.data import Array
 from anedsl.diagnostics import Diagnostic, Failure
+from anedsl.source import Span
 from anedsl.types import BOOL, FP32, INT32, DType, TensorType
 
 LONGEST_NUMBER = 400
 """Characters of one number: more than any that Apple's printer writes."""
+
+
+LARGEST_OFFSET = (1 << 63) - 1
+"""The last position that a file can have."""
 
 
 class Resolved(NamedTuple):
@@ -124,11 +129,17 @@ def _in_file(payload: BlobFile, places: Places) -> InFile:
     path, offset = found.get("path"), found.get("offset")
     if len(payload.arguments) == 4 and isinstance(path, Literal) and isinstance(offset, Literal):
         text, number = plain(path), plain(offset)
-        if isinstance(text, str) and type(number) is int and 0 <= number < 1 << 63:
-            return InFile(text, number)
+        if isinstance(text, str) and type(number) is int:
+            if 0 <= number <= LARGEST_OFFSET:
+                return InFile(text, number)
+            _no_place(places.span(offset), "the offset is negative" if number < 0 else f"the largest offset is {LARGEST_OFFSET}")
+    _no_place(places.span(payload), "not of this form")
+
+
+def _no_place(span: Span, reason: str) -> NoReturn:
     from anedsl.diagnostics.artifacts import InvalidBlobFile
 
-    raise Failure(InvalidBlobFile(span=places.span(payload)))
+    raise Failure(InvalidBlobFile(span=span, reason=reason))
 
 
 def texts(payload: Any, type: TensorType, places: Places, literal: Literal) -> str | tuple[str, ...]:

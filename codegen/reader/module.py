@@ -2,10 +2,11 @@
 
 # Annotations are not postponed here: as text they make every NamedTuple cost milliseconds at import.
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from anedsl.codegen.legalize import OPSET_OF, OPSETS
 from anedsl.codegen.packs import Surface
 from anedsl.codegen.program import InFile
 from anedsl.codegen.reader.function import read_function
@@ -40,6 +41,11 @@ class Module(NamedTuple):
     outputs: tuple[Surface, ...] | None = None
 
     @property
+    def target(self) -> str:
+        """The dialect to compile a kernel for that is to be this program again: the nearest one that is emitted."""
+        return nearest_dialect(self.dialect, self.opsets.values())
+
+    @property
     def main(self) -> Graph:
         """The function `main`, or the first one."""
         return self.functions.get("main") or next(iter(self.functions.values()))
@@ -48,6 +54,17 @@ class Module(NamedTuple):
         """The same with another name for the program and its function `main`."""
         functions = {key: _renamed(graph, name) if key == "main" else graph for key, graph in self.functions.items()}
         return self._replace(name=name, functions=functions)
+
+
+def nearest_dialect(version: str, opsets: Iterable[str]) -> str:
+    """The dialect that is emitted for a program of this version: an older text becomes the older one, if that has its ops."""
+    oldest, newest = OPSET_OF
+    known = OPSETS[: OPSETS.index(OPSET_OF[oldest]) + 1]
+    return oldest if _numbers(version) < _numbers(newest) and all(opset in known for opset in opsets) else newest
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) if part.isdigit() else 0 for part in version.split("."))
 
 
 def _renamed(graph: Graph, name: str) -> Graph:
@@ -70,7 +87,7 @@ def read_text(
         from anedsl.diagnostics.artifacts import TextTooLarge
 
         raise Failure(TextTooLarge(path=name, size=len(text), limit=MAX_TEXT))
-    source = Source(name, text)
+    source = Source(name, text or "\n")  # what a text without lines lacks is missing in the first one
     stem = name.replace("\\", "/").rpartition("/")[2].partition(".")[0]
     return module(parse(source), source, stem, Weights(folder, declared))
 

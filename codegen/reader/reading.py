@@ -24,12 +24,20 @@ def read(path: str | Path) -> Module:
     if path.is_dir():
         if (path / FILE).exists():
             return _artifact(path)
-        if path.suffix == ".mlpackage" or (path / "Manifest.json").exists():
+        if path.suffix.lower() == ".mlpackage" or (path / "Manifest.json").exists():
             return _package(path, None)
-        _fail(path, f"the folder has neither `{FILE}` nor `Manifest.json`")
-    if path.suffix == ".mil":
+        text = text_in(path)
+        advice = None if text is None else f"give `{text}`"
+        _fail(path, f"the folder has neither `{FILE}` nor `Manifest.json`", advice)
+    if path.suffix.lower() == ".mil":
         return read_text(_text(path, MAX_TEXT), str(path), path.parent)
     _fail(path, "it is no model" if path.exists() else "there is no such file or folder")
+
+
+def text_in(folder: Path) -> Path | None:
+    """The MIL text in a folder that is no artifact, as far as there is only one to mean."""
+    texts = [path for path in sorted(folder.glob("*.mil")) if path.is_file()]
+    return texts[0] if len(texts) == 1 else next((path for path in texts if path.name == "model.mil"), None)
 
 
 def _artifact(folder: Path) -> Module:
@@ -47,11 +55,20 @@ def _artifact(folder: Path) -> Module:
 
 
 def _manifest(path: Path) -> Manifest:
+    text = _text(path, MAX_MANIFEST)
     try:
-        content = json.loads(_text(path, MAX_MANIFEST))
+        content = json.loads(text)
+    except json.JSONDecodeError as error:
+        _no_json(path, f"{error.msg[:1].lower()}{error.msg[1:]} at {error.lineno}:{error.colno}")
     except (ValueError, RecursionError):
-        content = None
+        _no_json(path, "a number or the nesting is too large")
     return Manifest(content, str(path))
+
+
+def _no_json(path: Path, reason: str) -> NoReturn:
+    from anedsl.diagnostics.artifacts import MalformedManifest
+
+    raise Failure(MalformedManifest(path=str(path), reason=f"it is no valid JSON ({reason})"))
 
 
 def _package(path: Path, manifest: Manifest | None) -> Module:
@@ -63,7 +80,7 @@ def _package(path: Path, manifest: Manifest | None) -> Module:
 
 
 def _text(path: Path, limit: int) -> str:
-    """A file of UTF-8 text. Raises ANE0410, ANE0483 and ANE0484."""
+    """A file of UTF-8 text, which may begin with a byte order mark. Raises ANE0410, ANE0483 and ANE0484."""
     file, place = open_file(path)
     with file:
         if place.stamp.size > limit:
@@ -72,13 +89,14 @@ def _text(path: Path, limit: int) -> str:
             raise Failure(TextTooLarge(path=str(path), size=place.stamp.size, limit=limit))
         content = read_bytes(file, place.stamp.size, place)
     try:
-        return content.decode("utf-8")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        _fail(path, f"it is not UTF-8 text (byte {content[error.start]:#04x} at {error.start})")
+        at = error.start + len(content) - len(error.object)  # counted without the mark
+        _fail(path, f"it is not UTF-8 text (byte {content[at]:#04x} at {at})")
 
 
-def _fail(path: Path, reason: str) -> NoReturn:
+def _fail(path: Path, reason: str, advice: str | None = None) -> NoReturn:
     from anedsl.diagnostics.artifacts import UnreadableModel
 
-    advice = "give a `.mil` file, an artifact's folder or an `.mlpackage`"
+    advice = advice or "give a `.mil` file, an artifact's folder or an `.mlpackage`"
     raise Failure(UnreadableModel(path=str(path), reason=reason, advice=advice))

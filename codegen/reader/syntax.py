@@ -25,6 +25,9 @@ MAX_SYNTAX_ERRORS = 10
 MAX_REPEATED = 1 << 20
 """Characters of text from where on only the first syntax error is reported: each further one costs another parse."""
 
+_BRACKETS = re.compile(r'"[^"\n]*"|[][(){}]')
+"""Brackets, and the strings in which a bracket is a letter."""
+
 _FUNCTION = re.compile(r"func\s+(\w[\w@]*)\s*<\s*(\w+)\s*>", re.ASCII)
 _Children = list[Any]
 
@@ -43,7 +46,9 @@ def parse(source: Source) -> Written:
         except _TooDeep as error:
             from anedsl.diagnostics.artifacts import NestedLiteral
 
-            raise Failure(*found, NestedLiteral(span=_span(source, error.token), limit=MAX_NESTING)) from None
+            place = _deep(text) if error.token is None else (error.token.start_pos or 0, error.token.end_pos or 0)
+            what = "literal" if error.token is None else "type"
+            raise Failure(*found, NestedLiteral(span=Span(source, *place), what=what, limit=MAX_NESTING)) from None
         else:
             if found:
                 raise Failure(*found)
@@ -66,9 +71,14 @@ def _parse(text: str) -> Written:
         return program
 
 
-def _span(source: Source, token: Any) -> Span:
-    start = getattr(token, "start_pos", None) or 0
-    return Span(source, start, start + max(len(token or ""), 1))
+def _deep(text: str) -> tuple[int, int]:
+    """Where the brackets of a text first stand inside of more others than a literal may have."""
+    depth = 0
+    for found in _BRACKETS.finditer(text):
+        depth += 1 if found[0] in "([{" else -1 if found[0] in ")]}" else 0
+        if depth > MAX_NESTING:
+            return found.span()
+    return 0, 1
 
 
 def _repaired(text: str, problem: Diagnostic) -> str | None:
@@ -90,7 +100,9 @@ def _repaired(text: str, problem: Diagnostic) -> str | None:
 
 
 class _TooDeep(Exception):
-    def __init__(self, token: Any) -> None:
+    """A literal, or the type that begins with a token, nests too deep."""
+
+    def __init__(self, token: Token | None = None) -> None:
         super().__init__(token)
         self.token = token
 
@@ -126,7 +138,7 @@ class _Maker:
 
     def value(self, c: _Children) -> Literal:
         if _depth(c[1]) > MAX_NESTING:
-            raise _TooDeep(c[0])
+            raise _TooDeep
         return Literal(*c)
 
     def blobfile(self, c: _Children) -> BlobFile:
@@ -174,7 +186,7 @@ def _depth(payload: Any) -> int:
 def _deepest(items: list[Any]) -> int:
     depth = 1 + max(map(_depth, items), default=0)
     if depth > MAX_NESTING:
-        raise _TooDeep(next((item for item in items if isinstance(item, Token)), None))
+        raise _TooDeep
     return depth
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from anedsl.codegen.program import InFile
 from anedsl.data import Array
@@ -45,17 +45,30 @@ class Weights:
             found = self._known[key] = FileData(self.folder, relative(place.path, span), place.offset, type, span)
         return found
 
+    def files(self) -> list[Path]:
+        """The files that the program names, whether they exist or not."""
+        paths = dict.fromkeys(data.path for data in self._known.values())
+        return [self.folder.joinpath(*PurePosixPath(path).parts) for path in paths] if self.folder is not None else []
+
 
 def relative(path: str, span: Span) -> str:
-    """The path below the model's folder. Raises ANE0478 for one that leads out of it."""
+    """The path below the model's folder. Raises ANE0478 for one that leads out of it, or that is written in another way."""
     inner = path.removeprefix(ROOT)
     parts = inner.split("/")
-    if inner == path or not path.isprintable() or "\\" in path or ":" in path or {"", ".", ".."} & set(parts):
-        _outside(path, span, "it must begin with `@model_path/`" if inner == path else "it leads out of the model's folder")
+    if inner == path:
+        _refuse(path, span, "it must begin with `@model_path/`")
+    if not path.isprintable() or "\\" in path or ":" in path:
+        _refuse(path, span, "it has a backslash, a colon or a control character")
+    if ".." in parts or inner.startswith("/"):
+        _refuse(path, span, "it leads out of the model's folder")
+    if parts[-1] in ("", "."):
+        _refuse(path, span, "it names no file")
+    if {"", "."} & set(parts):
+        _refuse(path, span, "it has a folder without a name, or `.`")
     return inner
 
 
-def _outside(path: str, span: Span, reason: str) -> None:
+def _refuse(path: str, span: Span, reason: str) -> NoReturn:
     from anedsl.diagnostics.artifacts import WeightPath
 
     raise Failure(WeightPath(span=span, path=path[:200], reason=reason))
@@ -94,7 +107,7 @@ class FileData:
             reason = getattr(error, "strerror", None) or str(error)
             raise Failure(MissingWeightFile(span=self.span, path=self.path, reason=reason.lower())) from None
         if not inside:
-            _outside(ROOT + self.path, self.span, "a link on its way leads out of the model's folder")
+            _refuse(ROOT + self.path, self.span, "a link on its way leads out of the model's folder")
         return real
 
     def opened(self) -> tuple[WeightFile, Chunk]:

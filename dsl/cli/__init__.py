@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from errno import EDQUOT, EFBIG, EIO, ENOSPC
 
 SERIAL = frozenset(("compile", "check", "ops", "explain", "doctor", "--help", "-h", "--version"))
 """Commands that multiply no matrices."""
@@ -20,10 +21,14 @@ def main() -> None:
     try:
         from anedsl.cli.app import register
 
-        register(sys.argv[1] if len(sys.argv) > 1 else None)(prog_name="anedsl")
+        try:
+            register(sys.argv[1] if len(sys.argv) > 1 else None)(prog_name="anedsl")
+        finally:
+            # Here a full disk can still be reported; at the interpreter's end it cannot.
+            sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read the output has enough of it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _close_output()
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
@@ -31,8 +36,18 @@ def main() -> None:
         sys.exit(_report(error))
 
 
+def _close_output() -> None:
+    """Nothing more is written at the end, where it would fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _report(error: Exception) -> int:
     """A failure the user can mend, or an internal error."""
+    # Files that commands write have names, and diagnostics of their own.
+    if isinstance(error, OSError) and error.filename is None and error.errno in (ENOSPC, EDQUOT, EIO, EFBIG):
+        _close_output()
+        sys.stderr.write(f"anedsl: cannot write to the standard output: {(error.strerror or str(error)).lower()}\n")
+        return 1
     from anedsl.cli.output import report_failure, report_internal_error
     from anedsl.diagnostics import Failure
 

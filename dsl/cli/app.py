@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from anedsl.cli.once import Once
 from anedsl.cli.options import (
     Backend,
     Backends,
@@ -216,7 +217,8 @@ def run(
 
 def bench(
     target: Annotated[
-        Path, typer.Argument(metavar="TARGET", help="An .ane file; for coreml also an artifact's folder.", show_default=False)
+        Path,
+        typer.Argument(metavar="TARGET", help="An .ane or .mil file, an artifact's folder or an .mlpackage.", show_default=False),
     ],
     kernel: OneKernel = None,
     define: Defines = None,
@@ -438,5 +440,5 @@ COMMANDS: dict[str, Callable[..., None]] = {
 def register(chosen: str | None) -> typer.Typer:
     """The command line. Reading the options of a command takes some milliseconds: where one is named, only it is read."""
     for name in [chosen] if chosen in COMMANDS else COMMANDS:
-        app.command(name)(COMMANDS[name])
+        app.command(name, cls=Once)(COMMANDS[name])
     return app

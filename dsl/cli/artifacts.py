@@ -21,11 +21,15 @@ if TYPE_CHECKING:
 
 
 class Compiled(NamedTuple):
-    """A function of a compiled program, as it was written, and the ports in its surfaces where a manifest says so."""
+    """A function of a compiled program, as it was written, and the ports in its surfaces where a manifest says so.
+
+    `dialect` is the one that a source is compiled for to be compared with it.
+    """
 
     physical: Graph
     sides: "Sides"
     dialect: str
+    opset: str
 
     @property
     def graph(self) -> Graph:
@@ -37,7 +41,7 @@ class Compiled(NamedTuple):
 
 def is_compiled(path: Path) -> bool:
     """Whether a path is that of a compiled program, and not of a source."""
-    return path.suffix in (".mil", ".mlpackage") or path.is_dir()
+    return path.suffix.lower() in (".mil", ".mlpackage") or path.is_dir()
 
 
 def functions(path: Path) -> dict[str, Compiled]:
@@ -45,7 +49,10 @@ def functions(path: Path) -> dict[str, Compiled]:
     from anedsl.codegen.reader import read
 
     module = read(path)
-    return {graph.name: Compiled(graph, _sides(module, graph), module.dialect) for graph in module.functions.values()}
+    return {
+        graph.name: Compiled(graph, _sides(module, graph), module.target, module.opsets[own])
+        for own, graph in module.functions.items()
+    }
 
 
 def _sides(module: "Module", graph: Graph) -> "Sides":
@@ -81,10 +88,12 @@ def program(request: "RunRequest") -> "Program":
     usage.refuse({"-D": request.define, "--weights": request.weights, "--map": request.map}, usage.COMPILED)
     path = request.target
     if path.is_dir() and not any((path / name).exists() for name in ("kernel.json", "Manifest.json")):
+        from anedsl.codegen.reader.reading import text_in
         from anedsl.diagnostics.running import UnsupportedTarget
 
-        reason = "the folder is neither an artifact nor an mlpackage"
-        raise Failure(UnsupportedTarget(path=str(path), reason=reason, advice="name the folder that `compile` wrote: DIR/KERNEL"))
+        reason, text = "the folder is neither an artifact nor an mlpackage", text_in(path)
+        advice = "name the folder that `compile` wrote: DIR/KERNEL" if text is None else f"give `{text}`"
+        raise Failure(UnsupportedTarget(path=str(path), reason=reason, advice=advice))
     graph = eliminate_dead_code(chosen(path, request.kernel).graph)
     _check_computable(graph, path)
     return Program(graph, (), "")
@@ -120,12 +129,19 @@ def _check_computable(graph: Graph, path: Path) -> None:
 
 
 def split_packs(graph: Graph, arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """Arrays by input; one that goes by the name of a pack is cut into the inputs in it. Raises ANE0503 for the wrong shape."""
+    """Arrays by input; one that goes by the name of a pack is cut into the inputs in it.
+
+    Raises ANE0503 for the wrong shape, and ANE0514 where an input in it is given as well.
+    """
     ports = {port.name: port for port in graph.inputs}
     found = dict(arrays)
     for pack in graph.input_packs:
         if pack.name in ports or pack.name not in found:
             continue
+        if both := [member for member in pack.members if member in arrays]:
+            from anedsl.diagnostics.running import GivenTwice
+
+            raise Failure(GivenTwice(span=pack.span, pack=pack.name, members=", ".join(f"`{name}`" for name in both)))
         shapes = {member: ports[member].value.type.shape for member in pack.members}
         whole = np.asarray(found[pack.name])
         check_whole(pack.name, whole.shape, shapes, pack.axis, pack.span)
@@ -133,5 +149,5 @@ def split_packs(graph: Graph, arrays: Mapping[str, Any]) -> dict[str, Any]:
         del found[pack.name]
         parts = np.split(whole, np.cumsum(sizes)[:-1].tolist(), axis=pack.axis)
         for member, part in zip(pack.members, parts, strict=True):
-            found.setdefault(member, part)
+            found[member] = part
     return found

@@ -32,8 +32,31 @@ def pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
 
 
 def parameters(texts: Sequence[str]) -> dict[str, Any]:
-    """The values of `-D NAME=VALUE`."""
-    return {name: parse_override(name, value) for name, value in pairs("-D", texts).items()}
+    """The values of `-D NAME=VALUE`; a usage error for several values of one parameter."""
+    found = pairs("-D", texts)
+    for name, value in found.items():
+        if len(top_level(value)) > 1:
+            problem = (
+                f"{name}={value} has several values, which only `anedsl compile` takes, for a variant of each; "
+                f"a list stands in brackets: {name}=[{value}]"
+            )
+            raise typer.BadParameter(problem, param_hint="-D")
+    return {name: parse_override(name, value) for name, value in found.items()}
+
+
+def top_level(text: str) -> list[str]:
+    """The parts of a text between its commas, other than those in brackets and quotes."""
+    parts, depth, quoted = [""], 0, False
+    for character, before in zip(text, " " + text, strict=False):
+        if character == '"' and before != "\\":
+            quoted = not quoted
+        elif not quoted:
+            depth += (character in "([") - (character in ")]")
+        if character == "," and depth <= 0 and not quoted:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts]
 
 
 def for_kernel(module: LoadedModule, name: str, chosen: Sequence[str], given: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,7 +14,7 @@ from anedsl import frontend
 from anedsl.cli import artifacts, common, output, usage
 from anedsl.cli.artifacts import Compiled
 from anedsl.data import WeightData
-from anedsl.diagnostics import Failure, Sink, nearest
+from anedsl.diagnostics import Failure, Sink, counted, nearest
 from anedsl.weights.unused import Watched, unused, watched
 
 if TYPE_CHECKING:
@@ -38,7 +38,10 @@ class DiffRequest(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One kernel of both sides; `errors` are by output and numerics, `not_run` says why there are none."""
+    """One kernel of both sides; `errors` are by output and numerics, `not_run` says why there are none.
+
+    `alike` says whether the outputs that were computed have the same infinities and NaN.
+    """
 
     left: str
     right: str
@@ -46,6 +49,8 @@ class Row(NamedTuple):
     result: "Comparison"
     errors: Mapping[str, Any] | None
     not_run: str | None
+    opsets: tuple[str, str]
+    alike: bool
 
 
 def diff_targets(request: DiffRequest) -> None:
@@ -60,7 +65,7 @@ def diff_targets(request: DiffRequest) -> None:
     remarks = unused(given.sources, given.weights)
     pairs, alone = _pairs(request, left, right)
     rows = [_compare(request, left[a], right[b]) for a, b in pairs]
-    same = not alone and all(row.result.difference is None for row in rows)
+    same = not alone and all(row.result.difference is None and row.alike for row in rows)
     if request.format == output.JSON:
         shown = {"same": same, "kernels": [_row_json(row) for row in rows], "alone": alone}
         output.print_json({**shown, "diagnostics": output.diagnostics_json(remarks)})
@@ -108,7 +113,7 @@ def _sources(request: DiffRequest, path: Path, other: Path, given: Given) -> dic
             given.weights.extend(weight.data for weight in program.weights if weight.used)
         emission = prepare(program.graph, options)
         sides = Sides(emission.lowered.inputs, emission.lowered.outputs)
-        found[name] = Compiled(emission.graph, sides, options.dialect)
+        found[name] = Compiled(emission.graph, sides, options.dialect, emission.program.opset)
     return found
 
 
@@ -120,7 +125,7 @@ def _target(path: Path) -> tuple[str, str]:
     try:
         route = json.loads((path / "kernel.json").read_text(encoding="utf-8"))["target"]["route"]
     except (OSError, ValueError, KeyError, TypeError):
-        return dialect, "coreml" if path.suffix == ".mlpackage" else "inmemory"
+        return dialect, "coreml" if path.suffix.lower() == ".mlpackage" else "inmemory"
     return dialect, route if route in ("inmemory", "coreml") else "inmemory"
 
 
@@ -158,8 +163,9 @@ def _compare(request: DiffRequest, left: Compiled, right: Compiled) -> Row:
     result = compare(left.physical, right.physical)
     errors = None
     not_run = None
+    alike = True
     if request.random is not None:
-        from anedsl.codegen.comparison.numerics import compare_outputs, same_signature
+        from anedsl.codegen.comparison.numerics import compare_outputs, finite_alike, same_signature
 
         if not same_signature(left.physical, right.physical, result.inputs, result.outputs):
             not_run = "their inputs or outputs differ"
@@ -169,8 +175,10 @@ def _compare(request: DiffRequest, left: Compiled, right: Compiled) -> Row:
             not_run = f"there are ops without a record ({', '.join(f'`{name}`' for name in unknown)})"
         else:
             errors = compare_outputs(left.physical, right.physical, result.inputs, result.outputs, left.sides, request.random)
+            alike = finite_alike(errors)
     ops = len(left.physical.operations), len(right.physical.operations)
-    return Row(left.physical.name, right.physical.name, ops, result, errors, not_run)
+    opsets = left.opset, right.opset
+    return Row(left.physical.name, right.physical.name, ops, result, errors, not_run, opsets, alike)
 
 
 # ---- the report ----
@@ -188,6 +196,7 @@ def _row_json(row: Row) -> dict[str, Any]:
         "right": row.right,
         "same": difference is None,
         "ops": list(row.ops),
+        "opsets": list(row.opsets),
         "difference": where,
         "inputs": [pair._asdict() for pair in result.inputs],
         "outputs": [pair._asdict() for pair in result.outputs],
@@ -213,6 +222,8 @@ def _row_text(request: DiffRequest, row: Row) -> str:
     if result.missing:
         listed = ", ".join(f"`{weight}`" for weight in result.missing)
         lines.append(f"  not compared, for want of numbers (give --weights): {listed}")
+    if row.opsets[0] != row.opsets[1]:
+        lines.append(f"  note: A is written for opset {row.opsets[0]}, B for {row.opsets[1]}")
     if row.not_run is not None:
         lines.append(f"  not run: {row.not_run}")
     text = "\n".join(lines) + "\n"
@@ -222,7 +233,7 @@ def _row_text(request: DiffRequest, row: Row) -> str:
 _KINDS = {
     "op": "an op", "operands": "the operands of an op", "attribute": "an attribute", "type": "a type", "const": "a const",
     "input": "an input", "output": "an output", "ports": "the number of inputs or outputs",
-    "effect": "an op that uses a state",
+    "effect": "an op that uses a state", "count": "the number of ops",
 }  # fmt: skip
 
 
@@ -243,6 +254,16 @@ def _errors_text(errors: Mapping[str, Any]) -> str:
         for numerics, error in found.items():
             values = [error[key] for key in ("max_abs", "mean_abs", "max_rel", "max_ulp")]
             rows.append([name, numerics, *("-" if value is None else f"{value:.4g}" for value in values)])
-    return output.table(rows, frozenset({2, 3, 4, 5})) + (
-        "errors are of B against A; relative to the largest output of A, and in ulp of the output's type there\n"
-    )
+    legend = "errors are of B against A; relative to the largest output of A, and in ulp of the output's type there\n"
+    return "".join([output.table(rows, frozenset({2, 3, 4, 5})), legend, *_not_finite_text(errors)])
+
+
+def _not_finite_text(errors: Mapping[str, Any]) -> Iterator[str]:
+    """What the errors say nothing of: they are of the values that are finite on both sides."""
+    for name, found in errors.items():
+        for numerics, error in found.items():
+            count = error["not_finite"]
+            if count["left"] or count["right"]:
+                of_a = counted(count["left"], "value")
+                where = "the same ones" if count["same"] else "not the same ones: the outputs differ"
+                yield f"`{name}` in {numerics}: {of_a} of A and {count['right']} of B are infinite or NaN, {where}\n"

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import typer
 
-from anedsl.cli import output
+from anedsl.cli import output, usage
 from anedsl.data import Data, rounded
 from anedsl.diagnostics import Failure
 from anedsl.graph import Graph
@@ -40,7 +41,11 @@ class Imported(NamedTuple):
 def import_model(path: Path, out: Path | None, weights_out: Path | None, style: str) -> None:
     """Writes a compiled program as text of the language, to a file or to stdout, and its weights beside."""
     output.set_style(style)
-    found = imported(path)
+    if weights_out is not None:
+        weights_out = usage.npz(weights_out, "--weights-out")
+    module = _read(path)
+    _spare_source(module, path, {"-o": out, "--weights-out": weights_out})
+    found = imported_module(module, path)
     if weights_out is not None:
         from anedsl.cli.running import save
 
@@ -58,9 +63,17 @@ def import_model(path: Path, out: Path | None, weights_out: Path | None, style: 
 
 def imported(path: Path) -> Imported:
     """The kernels of a program, one for each function. Raises ANE0440 and what the reader raises."""
+    return imported_module(_read(path), path)
+
+
+def _read(path: Path) -> "Module":
     from anedsl.codegen.reader import read
 
-    module = _called(read(path), path)
+    return _called(read(path), path)
+
+
+def imported_module(module: "Module", path: Path) -> Imported:
+    """The kernels of a program that was read from there."""
     weights: dict[str, Weight] = {}
     texts: list[str] = []
     names: list[str] = []
@@ -68,8 +81,31 @@ def imported(path: Path) -> Imported:
         shown = _printed(graph, weights, len(module.functions) > 1)
         names.append(graph.name)
         texts.append(shown.text)
-    heading = f"# From {path.name}, in dialect {module.dialect}.\n\n"
-    return Imported(heading + "\n".join(texts), tuple(names), weights, module.dialect)
+    heading = f"# From {path.name}, in dialect {module.target}.\n\n"
+    return Imported(heading + "\n".join(texts), tuple(names), weights, module.target)
+
+
+def _spare_source(module: "Module", path: Path, written: Mapping[str, Path | None]) -> None:
+    """A usage error where a file would be written over the program, one of its weight files, or the other file."""
+    read = [path, *module.weights.files()]
+    for option, target in written.items():
+        if target is None or not target.exists():
+            continue
+        # What an earlier import wrote beside a program is none of it.
+        within = path.is_dir() and target.resolve().is_relative_to(path.resolve()) and target.suffix not in (".ane", ".npz")
+        if within or any(same_file(target, file) for file in read):
+            raise typer.BadParameter(f"{target} belongs to the program that is read", param_hint=option)
+    first, second = written.values()
+    if first is not None and second is not None and first.resolve() == second.resolve():
+        raise typer.BadParameter(f"the text is written to {first}", param_hint="--weights-out")
+
+
+def same_file(a: Path, b: Path) -> bool:
+    """Whether two names are of one file; a name of none is of none."""
+    try:
+        return a.samefile(b)
+    except OSError:
+        return False
 
 
 def _called(module: "Module", path: Path) -> "Module":

@@ -19,9 +19,13 @@ if TYPE_CHECKING:
     from anedsl.codegen.reader.blob_reader import Chunk, WeightFile
     from anedsl.codegen.reader.weights import FileData
     from anedsl.graph import Graph, Node
+    from anedsl.types import TensorType
 
 PIECE = 1 << 22
 """Bytes that are hashed at a time."""
+
+MISSING = "ANE0479"
+"""A weight file that is not there is no error: a program is often looked at without its weights."""
 
 
 def inspect_target(path: Path, style: str) -> None:
@@ -31,7 +35,7 @@ def inspect_target(path: Path, style: str) -> None:
     """
     output.set_style(style)
     sink = Sink()
-    content = _weight_file(path) if path.suffix == ".bin" and path.is_file() else _model(path, sink)
+    content = _weight_file(path) if path.suffix.lower() == ".bin" and path.is_file() else _model(path, sink)
     if style == output.JSON:
         output.print_json({**content, "diagnostics": output.diagnostics_json(sink.diagnostics)} if sink.diagnostics else content)
     elif content["kind"] == "weights":
@@ -128,6 +132,7 @@ def _function(module: Module, name: str, graph: Graph, sink: Sink) -> dict[str, 
         "outputs": _ports(graph.outputs, module.outputs if graph is module.main else None),
         "ops": dict(sorted(kinds.items())),
         "opaque": sorted({node.op.name for node in operations if node.op.opaque}),
+        "unknown_sizes": sorted({node.op.name for node in operations if node.op.opaque and _unsized(node)}),
         "weights": weights,
         "totals": {
             "ops": len(operations),
@@ -138,6 +143,24 @@ def _function(module: Module, name: str, graph: Graph, sink: Sink) -> dict[str, 
     }
 
 
+def _unsized(node: Node) -> bool:
+    """Whether an op has a record, which only lacks the sizes of its tensors."""
+    from anedsl.codegen.mil_types import compound_kind, is_tensor
+    from anedsl.ops import OPS
+
+    types = [value.type for value in (*node.values, *node.results)]
+    return node.op.name in OPS and any(not is_tensor(type) and compound_kind(type) == "tensor" for type in types)
+
+
+def _bytes(type: TensorType) -> int | None:
+    """The bytes of a tensor, or of the one in a state; None where they are not known."""
+    from anedsl.codegen.mil_types import compound, is_state, is_tensor
+
+    if is_state(type):
+        [type] = compound(type.dtype).parts
+    return type.bytes if is_tensor(type) else None
+
+
 def _ports(ports: Any, surfaces: tuple[Surface, ...] | None) -> list[dict[str, Any]]:
     """The ports of a function, each with the logical ones in it where they are known."""
     places = {surface.name: surface.places for surface in surfaces or ()}
@@ -145,7 +168,7 @@ def _ports(ports: Any, surfaces: tuple[Surface, ...] | None) -> list[dict[str, A
         {
             "name": port.name,
             "type": str(port.value.type),
-            "bytes": port.value.type.bytes,
+            "bytes": _bytes(port.value.type),
             "members": [
                 {"name": place.name, "type": str(place.type), "axis": place.axis, "start": place.start, "size": place.size}
                 for place in places.get(port.name, ())
@@ -164,7 +187,7 @@ def _weight(node: Node, sink: Sink) -> dict[str, Any] | None:
         return None
     weight = node.attributes.get("weight")
     sha256, problem = _weight_hash(data)
-    if problem is not None:
+    if problem is not None and problem.code != MISSING:
         sink.add(problem)
     return {
         "name": weight.name if weight else node.result.name,
@@ -174,19 +197,17 @@ def _weight(node: Node, sink: Sink) -> dict[str, Any] | None:
         "offset": data.offset,
         "bytes": node.result.type.bytes,
         "sha256": sha256,
+        "problem": problem.code if problem is not None else None,
     }
 
 
 def _weight_hash(data: FileData) -> tuple[str | None, Diagnostic | None]:
-    """The hash of the numbers; None for a file that is not there, and what is wrong with one that is."""
-    from anedsl.diagnostics.artifacts import MissingWeightFile
-
+    """The hash of the numbers, or why there is none."""
     try:
         file, chunk = data.opened()
         return _hash(file, chunk), None
     except Failure as failure:
-        problem = failure.diagnostics[0]
-        return None, None if isinstance(problem, MissingWeightFile) else problem
+        return None, failure.diagnostics[0]
 
 
 def _model_text(content: dict[str, Any]) -> str:
@@ -201,11 +222,15 @@ def _model_text(content: dict[str, Any]) -> str:
         if function["weights"]:
             parts.append("\n" + _weights_text(function["weights"]))
         totals = function["totals"]
-        work = f"{output.quantity(totals['flops'])} arithmetic operations"
+        least = "at least " if function["opaque"] else ""
+        work = f"{least}{output.quantity(totals['flops'])} arithmetic operations"
         held = f"{_count(totals['weights'], 'weight')} with {totals['weight_bytes']} bytes"
         parts.append(f"\n{_count(totals['ops'], 'op')}, {work}, {held}\n")
-        if function["opaque"]:
-            parts.append(f"without a record, and not computed: {', '.join(function['opaque'])}\n")
+        unsized = function["unknown_sizes"]
+        if others := [name for name in function["opaque"] if name not in unsized]:
+            parts.append(f"without a record, and not computed: {', '.join(others)}\n")
+        if unsized:
+            parts.append(f"on tensors of unknown sizes, and not computed: {', '.join(unsized)}\n")
     return "".join(parts)
 
 
@@ -215,13 +240,19 @@ def _ports_text(side: str, ports: list[dict[str, Any]]) -> str:
         alone = [member["name"] for member in port["members"]] in ([], [port["name"]])
         members = "" if alone else ", ".join(f"{m['name']} [{m['start']}:{m['start'] + m['size']}]" for m in port["members"])
         along = f" along {port['members'][0]['axis']}" if members else ""
-        rows.append([port["name"], port["type"], str(port["bytes"]), members + along])
+        size = "unknown" if port["bytes"] is None else str(port["bytes"])
+        rows.append([port["name"], port["type"], size, members + along])
     return output.table(rows, frozenset({2}))
+
+
+_UNREAD = {MISSING: "(no file)", "ANE0480": "(malformed)", "ANE0481": "(of another type)"}
+"""What stands for the hash of numbers that could not be read."""
 
 
 def _weights_text(weights: list[dict[str, Any]]) -> str:
     rows = [["weight", "type", "file", "offset", "bytes", "sha256"]]
     for w in weights:
         type = f"{w['dtype']}{w['shape']}"
-        rows.append([w["name"], type, w["file"], str(w["offset"]), str(w["bytes"]), w["sha256"] or "(no file)"])
+        numbers = w["sha256"] or _UNREAD.get(w["problem"], "(not read)")
+        rows.append([w["name"], type, w["file"], str(w["offset"]), str(w["bytes"]), numbers])
     return output.table(rows, frozenset({3, 4}))

@@ -38,7 +38,7 @@ def require() -> None:
 
 def prepare_target(request: RunRequest, folder: Path, sink: Sink) -> Target:
     """A source file is compiled into `folder`, for this macOS; a folder or a package is taken as compiled."""
-    if request.target.is_dir() or request.target.suffix in (".mil", ".mlpackage"):
+    if request.target.is_dir() or request.target.suffix.lower() in (".mil", ".mlpackage"):
         usage.refuse({"-D": request.define, "--weights": request.weights, "--map": request.map}, usage.COMPILED)
         _check_kernel(request)
         return Target(request.target, None, {})

@@ -44,6 +44,8 @@ def run_file(request: RunRequest) -> None:
     output.set_style(request.format)
     if request.random is not None and request.random < 0:
         raise typer.BadParameter("the seed is not negative", param_hint="--random")
+    if request.out is not None:
+        request = request._replace(out=usage.npz(request.out, "-o"))
     files = common.pairs("-i", request.input)
     if request.backend == "coreml":
         from anedsl.cli.on_coreml import run_on_coreml
@@ -87,13 +89,14 @@ def read_inputs(request: RunRequest, files: dict[str, str], graph: Graph) -> dic
         from anedsl.weights import read_arrays
 
         if request.inputs is not None:
-            arrays.update(read_arrays(request.inputs))
+            arrays.update(artifacts.split_packs(graph, read_arrays(request.inputs)))
+        given: dict[str, Any] = {}
         for name, path in files.items():
             found = read_arrays(Path(path))
             if len(found) != 1:
                 raise typer.BadParameter(f"{path} holds {len(found)} arrays: give a .npy with one", param_hint=f"-i {name}")
-            arrays[name] = next(iter(found.values()))
-        arrays = artifacts.split_packs(graph, arrays)
+            given[name] = next(iter(found.values()))
+        arrays.update(artifacts.split_packs(graph, given))
     if request.random is not None:
         arrays = {**random_inputs(graph, request.random), **arrays}
     return arrays
@@ -103,8 +106,6 @@ def save(path: Path, outputs: dict[str, Array]) -> None:
     """Writes beside and renames: an earlier file is whole until the new one is."""
     import os
 
-    if path.suffix != ".npz":
-        path = path.with_name(path.name + ".npz")
     beside = path.with_name(f".{path.stem}.{os.getpid()}.npz")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -152,7 +153,7 @@ def _report(
     if exact is not None:
         sys.stdout.write("errors are against fp64; relative to the largest output, and in ulp of the output's type there\n")
     if request.out is not None:
-        sys.stdout.write(f"saved to {request.out if request.out.suffix == '.npz' else f'{request.out}.npz'}\n")
+        sys.stdout.write(f"saved to {request.out}\n")
 
 
 def _number(value: float | None) -> str:

@@ -23,6 +23,15 @@ def refuse(options: Mapping[str, object], reason: str) -> None:
             raise typer.BadParameter(reason, param_hint=option)
 
 
+def npz(path: Path, option: str) -> Path:
+    """The file of arrays that an option names; the ending may be left out."""
+    if path.suffix.lower() == ".npz":
+        return path
+    if path.suffix:
+        raise typer.BadParameter(f"an .npz file is written: {path} has another ending", param_hint=option)
+    return path.with_name(f"{path.name}.npz")
+
+
 def coreml_only(backend: str, options: Mapping[str, object]) -> None:
     """Refuses what only Core ML can be told, where the reference executor runs."""
     if backend != "coreml":

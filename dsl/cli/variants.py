@@ -19,7 +19,7 @@ import typer
 from anedsl.cli import common, compiling, output
 from anedsl.cli.compiling import Request
 from anedsl.diagnostics import Diagnostic, Failure
-from anedsl.elaborate.kernel import parse_override
+from anedsl.elaborate.kernel import Given, parse_override
 from anedsl.elaborate.modules import LoadedModule
 from anedsl.syntax import tree
 
@@ -33,10 +33,14 @@ MAX_NAME = 120
 
 
 class Choice(NamedTuple):
-    """Parameters that go together. `name` is the author's, or empty: then the parameters and their values are the name."""
+    """Parameters that go together. `name` is the author's, or empty: then the parameters and their values are the name.
+
+    `file` is the file they stand in; those of `-D` stand in none.
+    """
 
     name: str
     parameters: Mapping[str, Any]
+    file: str | None = None
 
 
 class Variant(NamedTuple):
@@ -135,7 +139,7 @@ def _defined(texts: Sequence[str], module: LoadedModule, chosen: Sequence[str]) 
     axes: list[list[Choice]] = []
     lists = _list_parameters(module, chosen)
     for name, text in common.pairs("-D", texts).items():
-        parts = top_level(text)
+        parts = common.top_level(text)
         # For a parameter that is a list, `1,2` is a list without its brackets, which is said where it is parsed.
         if len(parts) == 1 or (name in lists and not all(part[:1] in ("[", "(") for part in parts)):
             single[name] = parse_override(name, text)
@@ -143,25 +147,21 @@ def _defined(texts: Sequence[str], module: LoadedModule, chosen: Sequence[str]) 
         if not all(parts):
             raise typer.BadParameter(f"a value is missing in {name}={text}", param_hint="-D")
         values = [parse_override(name, part) for part in parts]
-        if len(set(map(repr, values))) < len(values):
+        if repeated(values):
             raise typer.BadParameter(f"a value is given twice in {name}={text}", param_hint="-D")
         axes.append([Choice("", {name: value}) for value in values])
     return single, axes
 
 
-def top_level(text: str) -> list[str]:
-    """The parts of a text between its commas, other than those in brackets and quotes."""
-    parts, depth, quoted = [""], 0, False
-    for character, before in zip(text, " " + text, strict=False):
-        if character == '"' and before != "\\":
-            quoted = not quoted
-        elif not quoted:
-            depth += (character in "([") - (character in ")]")
-        if character == "," and depth <= 0 and not quoted:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return [part.strip() for part in parts]
+def repeated(values: Sequence[Any]) -> bool:
+    """Whether two of the values make the same variant: 64 and 64.0 do, 1 and true do not."""
+    return len({repr(_plain(value)) for value in values}) < len(values)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(_plain, value))
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _list_parameters(module: LoadedModule, chosen: Sequence[str]) -> set[str]:
@@ -194,9 +194,11 @@ def _of_kernel(
     for choices in product(*axes):
         own: dict[str, Any] = {}
         parts: list[str] = []
+        places: dict[str, str] = {}
         for choice in choices:
             mine = common.for_kernel(module, kernel, chosen, dict(choice.parameters))
             own.update(mine)
+            places.update((name, f"`{name}` of `{choice.file}`") for name in mine if choice.file is not None)
             if choice.name and (mine or not choice.parameters):
                 parts.append(choice.name)
             elif not choice.name:
@@ -205,7 +207,7 @@ def _of_kernel(
         if repr((label, own)) in seen:
             continue
         seen.add(repr((label, own)))
-        given = {**common.for_kernel(module, kernel, chosen, single), **own}
+        given = Given({**common.for_kernel(module, kernel, chosen, single), **own}, places)
         yield Variant(kernel, folder_name(label, taken), given, own)
 
 

@@ -7,7 +7,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NoReturn
 
-from anedsl.cli.variants import MAX_VARIANTS, Choice
+from anedsl.cli.variants import MAX_VARIANTS, Choice, repeated
 from anedsl.diagnostics import Failure
 from anedsl.weights.entry import shown
 from anedsl.weights.files import open_file, read
@@ -48,7 +48,7 @@ def _named(path: Path, name: str, table: Any) -> Choice:
     if not isinstance(table, dict):
         advice = f"write `[variants.{shown(name)}]` above its parameters"
         _fail(path, f"`{shown(name)}` is no table of parameters", advice=advice)
-    return Choice(name or "_", {key: _value(path, key, value) for key, value in table.items()})
+    return Choice(name or "_", {key: _value(path, key, value) for key, value in table.items()}, shown(str(path)))
 
 
 def _combined(path: Path, table: Any) -> list[Choice]:
@@ -61,7 +61,7 @@ def _combined(path: Path, table: Any) -> list[Choice]:
         if not isinstance(values, list) or not values:
             _fail(path, f"`{shown(key)}` of `product` is no list of values", advice=f"write `{shown(key)} = [64, 128]`")
         found = [_value(path, key, value) for value in values]
-        if len(set(map(repr, found))) < len(found):
+        if repeated(found):
             _fail(path, f"`{shown(key)}` of `product` has a value twice")
         count *= len(found)
         if count > MAX_VARIANTS:
@@ -69,7 +69,7 @@ def _combined(path: Path, table: Any) -> list[Choice]:
 
             raise Failure(TooManyVariants(count=count, limit=MAX_VARIANTS))
         axes.append(found)
-    return [Choice("", dict(zip(table, values, strict=True))) for values in product(*axes)]
+    return [Choice("", dict(zip(table, values, strict=True)), shown(str(path))) for values in product(*axes)]
 
 
 def _value(path: Path, name: str, value: Any) -> Any:

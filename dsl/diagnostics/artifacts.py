@@ -178,8 +178,9 @@ class NestedLiteral(Error):
     """Lists, tuples, dicts and types may nest 64 deep. No tensor has so many axes."""
 
     code = "ANE0463"
-    title = "MIL literal nested too deep"
+    title = "MIL {what} nested too deep"
     label = "the limit is {limit} levels"
+    what: str
     limit: int
 
 
@@ -366,15 +367,15 @@ class MalformedWeightFile(Error):
     metadata (sentinel 0xdeadbeef, element type, size, position, padding bits) and its data, both on 64-byte boundaries."""
 
     code = "ANE0480"
-    title = "weight file `{file}` is malformed: {where}"
+    title = "weight file `{file}` is malformed: {field}"
     file: str
-    where: str
-    fields: tuple[str, ...]
+    field: str
+    others: tuple[str, ...] = ()
 
     @property
     def note_texts(self) -> list[str]:
-        """What is wrong with each field, a note each."""
-        return list(self.fields)
+        """What is wrong with further fields, a note each."""
+        return list(self.others)
 
 
 class WeightMismatch(Error):
@@ -460,8 +461,9 @@ class InvalidBlobFile(Error):
 
     code = "ANE0488"
     title = "`BLOBFILE` takes a path and an offset"
-    label = "not of this form"
+    label = "{reason}"
     helps = ('write `BLOBFILE(path = string("@model_path/weights/NAME.bin"), offset = uint64(64))`',)
+    reason: str
 
 
 class InvalidConst(Error):

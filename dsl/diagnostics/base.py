@@ -59,6 +59,9 @@ class Diagnostic(_Record):
     def __init__(self, **fields: Any) -> None:
         self.__dict__.update(fields)
 
+    def __repr__(self) -> str:
+        return f"<{self.code}: {self.headline}>"
+
     @property
     def headline(self) -> str:
         return self._filled(self.title) or self.title
@@ -119,8 +122,9 @@ class Failure(Exception):
     """Carries the diagnostics that ended a stage. The one exception that crosses modules."""
 
     def __init__(self, *diagnostics: Diagnostic) -> None:
-        super().__init__(*diagnostics)
-        self.diagnostics = list(diagnostics)
+        # An unrolled loop meets the same problem at every turn.
+        self.diagnostics = list({diagnostic.key: diagnostic for diagnostic in diagnostics}.values())
+        super().__init__(*self.diagnostics)
 
     def __str__(self) -> str:
         from anedsl.diagnostics.render import render

@@ -212,7 +212,10 @@ class RangeTooLong(Error):
 
 class ProgramTooLarge(Error):
     """Loops and functions are unrolled; a kernel may have 200,000 ops and run 150,000 compile-time
-    statements, each turn of a loop counted as one and each call as eight."""
+    statements, each turn of a loop counted as one and each call as eight. The compile-time tensors that it computes may have
+    2^27 elements together, where 64 operations of a matrix product count as one more. A large constant is better given as a
+    weight.
+    """
 
     code = "ANE0220"
     title = "the kernel is too large: more than {limit} {what}"

@@ -176,6 +176,20 @@ class SeveralKernels(Error):
     known: str
 
 
+class GivenTwice(Error):
+    """A pack is given whole, by its own name, or by the inputs in it, but not both at once.
+
+    An array that `-i` names takes the place of one in the file of `--inputs`; within one of them there is no such order.
+    """
+
+    code = "ANE0514"
+    title = "pack `{pack}` is given whole, and {members} in it once more"
+    label = "declared here"
+    helps = ("leave out one of the two",)
+    pack: str
+    members: str
+
+
 class NoCoreML(Error):
     """Core ML runs on a Mac only, and is called by coremltools, whose wheel for macOS has a native library for it.
 

@@ -141,7 +141,8 @@ class ShapeMismatch(Error):
 
 
 class TensorTooLarge(Error):
-    """A tensor may have at most 2^31 - 1 elements, and a compile-time tensor 2^27."""
+    """A tensor may have at most 2^31 - 1 elements, and a compile-time tensor 2^27; so may one that a compiled program makes
+    of consts, if that is run on the reference executor."""
 
     code = "ANE0248"
     title = "tensor `{type}` is too large"
@@ -521,3 +522,14 @@ class WrongCount(Error):
     found: int
     places: int
     detail: str
+
+
+class NotPositive(Error):
+    """A step of quantization is a distance: with 0 all numbers are lost, and a sign belongs to the numbers themselves."""
+
+    code = "ANE0276"
+    title = "`{operand}` of `{op}` has to be above 0, found {found}"
+    label = "is not above 0"
+    op: str
+    operand: str
+    found: str

@@ -1,4 +1,4 @@
-"""Diagnostics of weights and the files they come from (04xx, up to 0429).
+"""Diagnostics of weights and the files they come from (04xx, up to 0429, and 0438).
 
 Diagnostics of a file have no place in a source; their headlines name the file. `bind` moves them to the declaration of
 the weight that the file was read for.
@@ -464,3 +464,21 @@ class WeightNotFinite(Warning):
     helps = ("look at where the file comes from; in a mask, -65504 does what -inf is meant for",)
     name: str
     count: int
+
+
+class CompressedNotFinite(WeightError):
+    """A weight that is `stored` in a compressed form has values that fp16 cannot hold: NaN, infinity, or magnitudes of 65520
+    and more.
+
+    Compression chooses scales and palettes by the values: one that is not finite would change all others of its channel, its
+    block or the whole weight. A weight that is not compressed may hold such values (ANE0409, ANE0420).
+    """
+
+    code = "ANE0438"
+    title = "weight `{name}` cannot be compressed: it holds values that are not finite in fp16"
+    label = "{counts}"
+    notes = ("the largest finite magnitude is {largest}", "{more}")
+    helps = ("clean or scale the data, or leave out `stored {storage}`",)
+    counts: str
+    storage: str
+    largest: str | None = None

@@ -37,11 +37,20 @@ def binary(symbol: str, left: Any, right: Any, span: Span) -> Any:
         return _numbers(symbol, left, right, span)
     if symbol in ("==", "!=") and type(left) is type(right) and isinstance(left, (bool, str, DType, tuple)):
         return OPERATORS[symbol](left, right)
-    if symbol == "+" and isinstance(left, str) and isinstance(right, str) and len(left) + len(right) <= MAX_SEQUENCE:
+    if symbol == "+" and isinstance(left, str) and isinstance(right, str):
+        _check_length(len(left) + len(right), "characters in one string", span)
         return left + right
-    if symbol == "+" and isinstance(left, tuple) and isinstance(right, tuple) and len(left) + len(right) <= MAX_SEQUENCE:
+    if symbol == "+" and isinstance(left, tuple) and isinstance(right, tuple):
+        _check_length(len(left) + len(right), "values in one list", span)
         return left + right
     raise _invalid(span, f"`{symbol}` does not apply to {describe(left)} and {describe(right)}")
+
+
+def _check_length(length: int, what: str, span: Span) -> None:
+    if length > MAX_SEQUENCE:
+        from anedsl.diagnostics.names import ProgramTooLarge
+
+        raise Failure(ProgramTooLarge(span=span, limit=MAX_SEQUENCE, what=what))
 
 
 def _numbers(symbol: str, left: Any, right: Any, span: Span) -> Any:
@@ -94,6 +103,22 @@ def _product_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     if len(a) < 2 or len(b) < 2:
         return ()
     return (*np.broadcast_shapes(a[:-2], b[:-2]), a[-2], b[-1])
+
+
+def product_cost(left: Any, right: Any) -> int:
+    """What `left @ right` takes, in elements of other operations; 0 where it is refused anyhow."""
+    if not (isinstance(left, ConstTensor) and isinstance(right, ConstTensor)):
+        return 0
+    a, b = left.array, right.array
+    columns = b.shape[-1] if b.ndim > 1 else 1
+    if a.ndim == 0 or a.shape[-1] == 0 or a.size // a.shape[-1] * columns > MAX_CONST_ELEMENTS:
+        return 0
+    return work(2 * a.size * columns, integral=a.dtype.kind == b.dtype.kind == "i")
+
+
+def work(flops: int, *, integral: bool) -> int:
+    """Operations of a matrix product in elements of other operations. Nothing is fast with integers."""
+    return flops // (2 if integral else 64)
 
 
 def _array(value: Any, span: Span, symbol: str) -> Any:

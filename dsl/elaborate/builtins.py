@@ -105,9 +105,10 @@ def _spread(site: Site, value: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _linear(site: Site, x: Any, weight: Any, bias: Any = None) -> Any:
-    """MIL's `linear` wants a const weight; one that arrives at run time is a `matmul`."""
+    """MIL's `linear` wants a const weight and at most three axes; all else is a `matmul`."""
     builder = site.frame.builder
-    if isinstance(weight, Value) and not builder.is_constant(weight):
+    at_run_time = isinstance(weight, Value) and not builder.is_constant(weight)
+    if at_run_time or (isinstance(x, Value) and x.type.rank > 3):
         spans = {**site.spans, "y": site.span_of("weight")}
         product = site._replace(spans=spans).op(OPS["matmul"], x=x, y=weight, transpose_y=True)
         return product if bias is None else site.op(OPS["add"], product, bias)
@@ -143,16 +144,21 @@ def _shape(site: Site, value: Any, name: str = "shape") -> tuple[int, ...]:
     return shape
 
 
+def _alike(number: Any, shape: tuple[int, ...]) -> ConstTensor:
+    """One number everywhere, which takes the memory of one."""
+    return ConstTensor(np.broadcast_to(number, shape))
+
+
 def _full(site: Site, shape: Any, value: Any) -> ConstTensor:
     dims = _shape(site, shape)
     if not isinstance(value, (bool, int, float)):
         raise _wrong(site, "value", "a number", value)
-    return ConstTensor(np.full(dims, arithmetic.number_array(value, site.span_of("value"))))
+    return _alike(arithmetic.number_array(value, site.span_of("value")), dims)
 
 
 def _filled(name: str, value: int) -> Builtin:
     def run(site: Site, shape: Any) -> ConstTensor:
-        return ConstTensor(np.full(_shape(site, shape), float(value)))
+        return _alike(np.asarray(float(value)), _shape(site, shape))
 
     return Builtin(name, (("shape", REQUIRED),), run, f"A compile-time tensor of {name}; alone, the initialiser of a weight.")
 

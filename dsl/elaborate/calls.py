@@ -84,9 +84,10 @@ def call_op(op: Op, arguments: Sequence[Argument], span: Span, frame: Frame, pla
     bound = bind_op(op, arguments, span)
     operands = {operand.name: _operand(op, operand, bound[operand.name]) for operand in op.operands if operand.name in bound}
     spans = {**(places or {}), **{name: argument.span for name, argument in bound.items()}}
+    _check_positive(op, operands, spans)
     if not _has_value(operands.values()):
-        return _compute(op, operands, bound, spans, span)
-    dtypes = _domain_dtypes(op, operands)
+        return _compute(op, operands, bound, spans, span, frame)
+    dtypes = _domain_dtypes(op, operands, bound)
     placed: dict[str, Operands] = {}
     for operand in op.operands:
         value = operands.get(operand.name)
@@ -129,8 +130,9 @@ def _has_value(operands: Any) -> bool:
     return any(isinstance(value, Value) or (isinstance(value, tuple) and _has_value(value)) for value in operands)
 
 
-def _domain_dtypes(op: Op, operands: Mapping[str, Any]) -> dict[str, DType]:
-    """The element type of each domain: that of its first tensor, or what its compile-time values suggest."""
+def _domain_dtypes(op: Op, operands: Mapping[str, Any], bound: Mapping[str, Argument]) -> dict[str, DType]:
+    """The element type of each domain: that of its first tensor, else of the attribute it follows, or what its compile-time
+    values suggest."""
     found: dict[str, DType] = {}
     for operand in op.operands:
         value = operands.get(operand.name)
@@ -140,8 +142,24 @@ def _domain_dtypes(op: Op, operands: Mapping[str, Any]) -> dict[str, DType]:
     for operand in op.operands:
         if operand.name in operands and operand.domain.name not in found:
             value = operands[operand.name]
-            found[operand.domain.name] = _suggested(operand, value[0] if isinstance(value, tuple) and value else value)
+            first = value[0] if isinstance(value, tuple) and value else value
+            found[operand.domain.name] = _followed(op, operand, bound) or _suggested(operand, first)
     return found
+
+
+def _followed(op: Op, operand: Operand, bound: Mapping[str, Argument]) -> DType | None:
+    """The element type that the attribute of a domain names, or None; ANE0246 for one that the domain does not have."""
+    domain = operand.domain
+    argument = bound.get(domain.follows)
+    if argument is None:
+        return None
+    dtype: DType = attributes(op, {domain.follows: argument}, {})[domain.follows]
+    if dtype not in domain.dtypes:
+        from anedsl.diagnostics.shapes import WrongAttribute
+
+        at, reason = argument.span, f"it is {domain}"
+        raise Failure(WrongAttribute(span=at, op=op.name, attribute=domain.follows, reason=reason, found=f"found {dtype}"))
+    return dtype
 
 
 def _suggested(operand: Operand, value: Any) -> DType:
@@ -149,6 +167,20 @@ def _suggested(operand: Operand, value: Any) -> DType:
     is_bool = isinstance(value, bool) or (isinstance(value, ConstTensor) and value.array.dtype == np.bool_)
     wanted = BOOL if is_bool else FP16
     return wanted if wanted in allowed else allowed[0]
+
+
+def _check_positive(op: Op, operands: Mapping[str, Any], spans: Mapping[str, Span]) -> None:
+    for operand in op.operands:
+        value = operands.get(operand.name)
+        if not operand.positive or value is None or isinstance(value, Value):
+            continue
+        smallest = value.array.min() if isinstance(value, ConstTensor) else value
+        if smallest <= 0:
+            from anedsl.diagnostics.shapes import NotPositive
+
+            among = " in a compile-time tensor" if isinstance(value, ConstTensor) else ""
+            found = f"{smallest:g}{among}"
+            raise Failure(NotPositive(span=spans[operand.name], op=op.name, operand=operand.name, found=found))
 
 
 def _place(value: Any, dtype: DType, span: Span, frame: Frame) -> Value:
@@ -166,7 +198,9 @@ def _check_const(op: Op, operand: Operand, value: Operands, span: Span, frame: F
 # ---- compile-time values ----
 
 
-def _compute(op: Op, operands: Mapping[str, Any], bound: Mapping[str, Argument], spans: Mapping[str, Span], span: Span) -> Any:
+def _compute(
+    op: Op, operands: Mapping[str, Any], bound: Mapping[str, Argument], spans: Mapping[str, Span], span: Span, frame: Frame
+) -> Any:
     """The op's value on compile-time operands, in float64 and int64."""
     arrays: dict[str, Any] = {}
     types: dict[str, Any] = {}
@@ -178,13 +212,17 @@ def _compute(op: Op, operands: Mapping[str, Any], bound: Mapping[str, Argument],
         value = operands[operand.name]
         parts = value if isinstance(value, tuple) else (value,)
         made = tuple(_const_array(part, operand.domain.name in integral, spans[operand.name]) for part in parts)
-        typed = tuple(TensorType(_stand_in(array), array.shape) for array in made)
+        whole = INT32 if INT32 in operand.domain.dtypes else _followed(op, operand, bound) or operand.domain.dtypes[0]
+        typed = tuple(TensorType(_stand_in(array, whole), array.shape) for array in made)
         arrays[operand.name] = made if operand.variadic else made[0]
         types[operand.name] = typed if operand.variadic else typed[0]
         dtypes[operand.domain.name] = FP64  # no bound of fp16 applies to numbers
     call = Call(op, types, attributes(op, bound, dtypes), span, spans)
-    for type in infer(call):
+    inferred = infer(call)
+    for type in inferred:
         arithmetic.check_size(type.shape, span)
+    cost = arithmetic.work(op.flops(call, inferred), integral=bool(integral))
+    frame.elaboration.count_elements(sum(type.size for type in inferred) + cost, span)
     ordered = [arrays.get(operand.name) for operand in op.operands]
     with np.errstate(all="ignore"):
         results = op.reference(*ordered, **call.attributes)
@@ -197,7 +235,7 @@ def _compute(op: Op, operands: Mapping[str, Any], bound: Mapping[str, Argument],
 
 def _integral_domains(op: Op, operands: Mapping[str, Any]) -> set[str]:
     """The domains whose values are all integers and which take integers."""
-    found = {operand.domain.name for operand in op.operands if INT32 in operand.domain.dtypes}
+    found = {operand.domain.name for operand in op.operands if any(dtype.is_integer for dtype in operand.domain.dtypes)}
     for operand in op.operands:
         value = operands.get(operand.name)
         for part in value if isinstance(value, tuple) else (value,):
@@ -211,9 +249,9 @@ def _const_array(value: Any, integral: bool, span: Span) -> Any:
     return array if integral or array.dtype.kind in "bf" else array.astype(np.float64)
 
 
-def _stand_in(array: Any) -> DType:
-    """The element type that stands for a compile-time array in a type rule."""
-    return {"b": BOOL, "i": INT32}.get(array.dtype.kind, FP32)
+def _stand_in(array: Any, whole: DType) -> DType:
+    """The element type that stands for a compile-time array in a type rule, `whole` for whole numbers."""
+    return {"b": BOOL, "i": whole}.get(array.dtype.kind, FP32)
 
 
 def _const_value(result: Any, scalar: bool, op: Op, span: Span) -> Any:

@@ -15,6 +15,7 @@ from anedsl.elaborate.builder import check_array_fits, check_fits
 from anedsl.elaborate.expressions import evaluate, integer
 from anedsl.elaborate.frame import Frame
 from anedsl.elaborate.functions import define
+from anedsl.elaborate.scope import Scope
 from anedsl.elaborate.storage import stored_as
 from anedsl.elaborate.values import Builtin, ConstTensor, Family, is_number
 from anedsl.graph import Pack, Port, Value, Weight
@@ -119,7 +120,10 @@ def _range(expression: tree.Expression, dtype: DType, frame: Frame) -> tuple[flo
             if dtype.kind != "bool":
                 check_fits(bound, dtype, span)
         return arithmetic.finite(value[0], span), arithmetic.finite(value[1], span)
-    raise wrong_kind(span, "a range `[low, high]`", value, use="the range of an input")
+    advice = None
+    if isinstance(value, tuple) and len(value) == 2 and is_number(value[0]) and is_number(value[1]):
+        advice = f"the lower bound comes first: `[{value[1]}, {value[0]}]`"
+    raise wrong_kind(span, "a range `[low, high]`", value, use="the range of an input", advice=advice)
 
 
 def declare_weights(statement: tree.Weight, frame: Frame) -> None:
@@ -150,9 +154,10 @@ def _weight(
     name: str, hint: str, type: TensorType, initial: Data | None, storage: Storage | None, span: Span, frame: Frame
 ) -> Value:
     data: Data = WeightData(name, type, initial, span)
+    weight = Weight(name, span)
     if storage is not None:
-        data = StoredData(data, storage)
-    return frame.builder.data(data, type, name=hint, span=span, weight=Weight(name, span))
+        data = StoredData(data, storage, weight)
+    return frame.builder.data(data, type, name=hint, span=span, weight=weight)
 
 
 def _initialiser(expression: tree.Expression, type: TensorType, frame: Frame) -> Data:
@@ -222,16 +227,29 @@ def constant_output(value: Any, declared: TensorType | None, span: Span, frame: 
     return frame.builder.constant(value, dtype, span)
 
 
-def packs(declarations: Declarations, outputs: dict[str, Port]) -> tuple[list[Pack], list[Pack]]:
-    """The packs of inputs and of outputs, checked against their members (0225)."""
+def packs(declarations: Declarations, outputs: dict[str, Port], scope: Scope) -> tuple[list[Pack], list[Pack]]:
+    """The packs of inputs and of outputs, checked against their members (0225) and against other names (0202)."""
     found: tuple[list[Pack], list[Pack]] = ([], [])
     owners: tuple[dict[str, Span], dict[str, Span]] = ({}, {})
+    places: dict[str, Span] = {}
     for statement, axis in declarations.packs:
+        _check_new(statement.name, scope, places)
         sides = (declarations.inputs, outputs)
         side = _side(statement, declarations, outputs)
         kind = ("inputs", "outputs")[side]
         found[side].append(_pack(statement, axis, sides[side], kind, {*sides[0], *sides[1]}, owners[side]))
     return found
+
+
+def _check_new(name: tree.Identifier, scope: Scope, packs: dict[str, Span]) -> None:
+    """The name of a pack becomes that of an input or output of the program: no other may have to give way."""
+    known = scope.find(name.text)
+    earlier = packs.get(name.text) if known is None else known.span
+    if earlier is not None:
+        from anedsl.diagnostics.names import DefinedTwice
+
+        raise Failure(DefinedTwice(span=name.span, related=(Label(earlier, "first defined here"),), name=name.text))
+    packs[name.text] = name.span
 
 
 def _side(statement: tree.Pack, declarations: Declarations, outputs: dict[str, Port]) -> int:

@@ -148,6 +148,8 @@ def _apply(node: tree.Binary, left: Any, left_span: Span, frame: Frame) -> Any:
             return calls.call_op(OPS[OPERATORS[symbol]], arguments, span, frame)
         wrong, at = (left, left_span) if not isinstance(left, bool) else (right, node.right.span)
         raise wrong_kind(frame.at(at), "`true` or `false`", wrong)
+    if symbol == "@":
+        frame.elaboration.count_elements(arithmetic.product_cost(left, right), span)
     return frame.elaboration.counted(arithmetic.binary(symbol, left, right, span), span)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from anedsl.diagnostics import Diagnostic, Failure, Sink
 from anedsl.elaborate.builder import GraphBuilder
 from anedsl.elaborate.scope import Scope
+from anedsl.elaborate.values import ConstTensor
 from anedsl.source import Span
 from anedsl.syntax.tokens import MAX_NESTING
 
@@ -19,6 +20,8 @@ MAX_ERRORS = 20
 MAX_LIST_VALUES = 2_000_000
 """How many values the lists of a kernel may hold together, each counted wherever a list holds it."""
 MAX_LIST_NESTING = 32
+MAX_COMPUTED = 1 << 27
+"""How many elements the compile-time tensors that a kernel computes may have together: no more than one of them alone."""
 
 
 class Elaboration:
@@ -30,6 +33,7 @@ class Elaboration:
         self.statements = 0
         self.depth = 0
         self.list_values = 0
+        self.elements = 0
 
     def report(self, diagnostic: Diagnostic) -> None:
         """Adds a problem; ends the kernel where there are too many to be read."""
@@ -63,7 +67,17 @@ class Elaboration:
             self._count_list(value, span, MAX_LIST_NESTING)
         elif isinstance(value, str):
             self._spend(len(value), span)
+        elif isinstance(value, ConstTensor):
+            self.count_elements(value.array.size, span)
         return value
+
+    def count_elements(self, count: int, span: Span) -> None:
+        """What is computed at compile time takes time with every element."""
+        self.elements += count
+        if self.elements > MAX_COMPUTED:
+            from anedsl.diagnostics.names import ProgramTooLarge
+
+            raise Failure(ProgramTooLarge(span=span, limit=MAX_COMPUTED, what="elements computed at compile time"))
 
     def _count_list(self, items: tuple[Any, ...], span: Span, levels: int) -> None:
         if levels == 0:

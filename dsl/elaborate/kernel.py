@@ -21,6 +21,14 @@ from anedsl.syntax import tree
 from anedsl.types import DType
 
 
+class Given(dict[str, Any]):
+    """The values that a kernel's parameters are given. `places` says where one was written, if not in `-D`."""
+
+    def __init__(self, values: Mapping[str, Any], places: Mapping[str, str]) -> None:
+        super().__init__(values)
+        self.places = places
+
+
 def elaborate(module: LoadedModule, name: str, parameters: Mapping[str, Any], sink: Sink) -> Graph:
     """The graph of a kernel. `parameters` override its defaults: numbers, booleans, strings or lists.
 
@@ -38,7 +46,7 @@ def elaborate(module: LoadedModule, name: str, parameters: Mapping[str, Any], si
         values = _bind_parameters(kernel, parameters, frame)
         execute_block(kernel.body, frame)
         outputs = _outputs(kernel, declared, frame)
-        input_packs, output_packs = ([], []) if sink.errors else declarations.packs(declared, outputs)
+        input_packs, output_packs = ([], []) if sink.errors else declarations.packs(declared, outputs, frame.scope)
     except Failure as failure:
         _add_all(failure, sink)
         raise Failure(*sink.diagnostics) from None
@@ -106,7 +114,8 @@ def _parameter(kernel: tree.Kernel, parameter: tree.Parameter, given: Mapping[st
         if parameter.default is not None:
             default = evaluate(parameter.default, frame)
             default = tuple(default) if isinstance(default, range) else default
-            _check_same_kind(name, value, default, span)
+            place = given.places.get(name) if isinstance(given, Given) else None
+            _check_same_kind(place or f"`-D {name}=...`", value, default, span)
             if is_integer(default) and isinstance(value, float):
                 value = int(value)
     elif parameter.default is None:
@@ -126,13 +135,13 @@ def _parameter(kernel: tree.Kernel, parameter: tree.Parameter, given: Mapping[st
     return value
 
 
-def _check_same_kind(name: str, value: Any, default: Any, span: Span) -> None:
+def _check_same_kind(place: str, value: Any, default: Any, span: Span) -> None:
     """`-D` may not turn a number into a string, or the like."""
     if type(value) is type(default) or (is_number(value) and is_number(default)):
         if isinstance(default, int) and isinstance(value, float) and not value.is_integer():
-            raise wrong_kind(span, "an integer", value, use=f"`-D {name}=...`")
+            raise wrong_kind(span, "an integer", value, use=place)
         return
-    raise wrong_kind(span, f"a value like {describe(default)}", value, use=f"`-D {name}=...`")
+    raise wrong_kind(span, f"a value like {describe(default)}", value, use=place)
 
 
 def parse_override(name: str, text: str) -> Any:

@@ -54,7 +54,8 @@ def _argument(kind: str, argument: tree.Expression | tree.Keyword, frame: Frame)
     if argument.name == "prune":
         value = evaluate(argument.value, frame)
         if not is_number(value) or not 0 <= value < 1:
-            raise wrong_kind(frame.at(argument.value.span), "a number from 0 up to 1", value, use="the share that is made 0")
+            expected = "a number of at least 0 and below 1"
+            raise wrong_kind(frame.at(argument.value.span), expected, value, use="the share that is made 0")
         return argument.name, float(value)
     return argument.name, integer(argument.value, frame, f"`{argument.name}`", bits=32)
 
@@ -79,7 +80,10 @@ def _checked(storage: Storage, type: TensorType, span: Span, spans: dict[str, Sp
         if storage.bits not in (4, 8):
             raise _invalid(at, storage.kind, f"`bits` is {storage.bits}", "blocks take 4 or 8 bits")
         size = type.shape[storage.axis or 0]
-        if storage.block < 1 or size % storage.block:
+        if storage.block < 1:
+            problem = f"`block` is {storage.block}"
+            raise _invalid(spans.get("block", span), storage.kind, problem, "`block` must be at least 1")
+        if size % storage.block:
             problem = f"blocks of {storage.block} do not divide axis {storage.axis} of size {size}"
             raise _invalid(spans.get("block", span), storage.kind, problem, "choose a divisor of the axis")
     return storage

@@ -162,7 +162,7 @@ def _sparse(call: Call) -> TensorType:
     return data.with_shape(mask.shape)
 
 
-def _dense(nonzero_data: Array, mask: Array) -> Array:
+def dense_of(nonzero_data: Array, mask: Array) -> Array:
     """ANE0275 where the mask, whose numbers no type tells, does not have a 1 for each element."""
     places = int(np.count_nonzero(mask))
     if places != nonzero_data.size:
@@ -186,7 +186,7 @@ def _sparse_palette(call: Call) -> tuple[TensorType, TensorType]:
 def _sparse_looked_up(
     indices_mask: Array, indices_nonzero_data: Array, lut: Array, *, vector_axis: int | None = None
 ) -> tuple[Array, Array]:
-    dense = _looked_up(_dense(indices_nonzero_data, indices_mask), lut, vector_axis=vector_axis)
+    dense = _looked_up(dense_of(indices_nonzero_data, indices_mask), lut, vector_axis=vector_axis)
     mask = indices_mask if vector_axis is None else np.repeat(indices_mask, lut.shape[-1], vector_axis)
     return mask, dense[mask != 0]
 
@@ -200,7 +200,7 @@ def _sparse_blockwise(call: Call) -> tuple[TensorType, TensorType]:
 
 
 def _sparse_shifted(data_mask: Array, nonzero_data: Array, scale: Array, offset: Array | None) -> tuple[Array, Array]:
-    return data_mask, _shifted(_dense(nonzero_data, data_mask), scale, offset)[data_mask != 0]
+    return data_mask, _shifted(dense_of(nonzero_data, data_mask), scale, offset)[data_mask != 0]
 
 
 # ---- casts ----
@@ -286,7 +286,7 @@ OPS = (
         "nonzero_data = v, mask = m",
         (_const("nonzero_data", SPARSE, "The elements where the mask is 1, in order."), _const("mask", MASK)),
         _sparse,
-        _dense,
+        dense_of,
     ),
     _constexpr(
         "lut_to_sparse",

@@ -110,8 +110,8 @@ OPS = (
         "The numbers kept within bounds: `min(max(x, alpha), beta)`.",
         infer=_clip_type,
         attributes=(
-            Attribute("alpha", "float", doc="the lower bound", domain=FLOAT),
-            Attribute("beta", "float", doc="the upper bound, above `alpha`", domain=FLOAT),
+            Attribute("alpha", "float", doc="the lower bound", domain=FLOAT, infinite=True),
+            Attribute("beta", "float", doc="the upper bound, above `alpha`", domain=FLOAT, infinite=True),
         ),
         example="y = clip(x, alpha = -1, beta = 1)",
         family="conversion",

@@ -13,6 +13,7 @@ from anedsl.types import INT8, UINT8, DType, Shape, TensorType
 
 FAMILY = "quantization"
 QUANTIZED = Domain("Q", (INT8, UINT8))
+AS_OUTPUT = QUANTIZED._replace(follows="output_dtype")
 
 
 def check_scale(call: Call, operand: str) -> None:
@@ -98,8 +99,8 @@ OPS = (
         "Floats as 8-bit integers: `round(input / scale) + zero_point`, kept within the range of the integers.",
         operands=(
             Operand("input", FLOAT),
-            Operand("scale", FLOAT, _SCALE, const=True),
-            Operand("zero_point", QUANTIZED, _ZERO, optional=True, const=True),
+            Operand("scale", FLOAT, _SCALE, const=True, positive=True),
+            Operand("zero_point", AS_OUTPUT, _ZERO, optional=True, const=True),
         ),
         infer=_quantize,
         reference=_quantized,
@@ -114,7 +115,7 @@ OPS = (
         "8-bit integers as floats: `scale * (input - zero_point)`.",
         operands=(
             Operand("input", QUANTIZED),
-            Operand("scale", FLOAT, _SCALE, const=True),
+            Operand("scale", FLOAT, _SCALE, const=True, positive=True),
             Operand("zero_point", QUANTIZED, _ZERO, optional=True, const=True),
         ),
         infer=_dequantize,

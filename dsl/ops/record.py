@@ -23,10 +23,14 @@ Types = TensorType | tuple[TensorType, ...]
 
 
 class Domain(NamedTuple):
-    """Element types an operand takes. All operands of one domain share one element type."""
+    """Element types an operand takes. All operands of one domain share one element type.
+
+    `follows` is the attribute of kind dtype that tells it where no tensor does: a number takes the type it names.
+    """
 
     name: str
     dtypes: tuple[DType, ...]
+    follows: str = ""
 
     def __str__(self) -> str:
         names = [dtype.name for dtype in self.dtypes]
@@ -49,6 +53,7 @@ class Operand(NamedTuple):
     optional: bool = False
     variadic: bool = False  # several tensors: `values = (a, b)`
     const: bool = False  # MIL wants a compile-time tensor here
+    positive: bool = False  # numbers that are known when the call is read have to be above 0
 
 
 class _Required:
@@ -66,7 +71,7 @@ class Attribute(NamedTuple):
     it was written, and listed, for one that stood in the attribute list. `default` is a value, REQUIRED, None (left out of
     the MIL text), or a function of the call, for defaults that depend on a shape. A float follows the element type of
     the operand in `domain`, or is fp32 where there is none; an int is int32, or the one type in `domain`. `since` is the
-    first opset that has the attribute.
+    first opset that has the attribute. `infinite` says that an infinity means something there, such as a bound that is none.
     """
 
     name: str
@@ -76,6 +81,7 @@ class Attribute(NamedTuple):
     choices: tuple[str, ...] = ()
     domain: Domain | None = None
     since: str = "ios15"
+    infinite: bool = False
 
 
 def flops_per_element(call: Call, results: Sequence[TensorType]) -> int:

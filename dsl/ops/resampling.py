@@ -215,7 +215,8 @@ OPS = (
         "upsample_bilinear",
         _factors,
         _upsampled_bilinear,
-        "The last two axes larger by a factor, by linear interpolation along both.",
+        "The last two axes larger by a factor, by linear interpolation along both. Sizes are rounded down, and the step follows"
+        " from them, not from the factor: in torch that is `recompute_scale_factor = True`.",
         "y = upsample_bilinear(x, scale_factor_height = 2, scale_factor_width = 2, align_corners = false)",
         *_FACTORS,
         Attribute("align_corners", "bool", True, "The first and last element stay where they are."),

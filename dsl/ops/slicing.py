@@ -205,7 +205,7 @@ OPS = (
         "y = pad(x, pad = [0, 0, 1, 1])",
         Attribute("pad", "ints", doc="Two numbers, before and after, for each of the last axes."),
         Attribute("mode", "string", "constant", "What the margin holds.", ("constant", "reflect", "replicate")),
-        Attribute("constant_val", "float", 0.0, "The number in a constant margin.", domain=FLOAT),
+        Attribute("constant_val", "float", 0.0, "The number in a constant margin.", domain=FLOAT, infinite=True),
         domain=FLOAT,
     ),
     _part(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from anedsl.compression import StoredData
+from anedsl.compression import StoredData, scale_shape
 from anedsl.data import Array, ArrayData, Data, DerivedData, FillData
 from anedsl.graph import CONST, Graph, Node, Value, make_const
 from anedsl.passes.rewriter import Rewriter
@@ -84,16 +84,18 @@ def _transposed_storage(node: Node, data: dict[Value, Data]) -> StoredData | Non
     if not isinstance(stored, StoredData):
         return None
     perm = node.attributes["perm"]
-    storage = stored.storage
-    if storage.kind == "blockwise" and storage.axis != 0 and perm[0] != 0:
-        return None  # its scales lie along axis 0, which must stay there
+    storage, shape = stored.storage, stored.shape
     moved = storage if storage.axis is None else storage._replace(axis=perm.index(storage.axis))
+    if storage.kind == "blockwise":
+        scales = scale_shape(storage, shape)
+        if scale_shape(moved, node.result.type.shape) != tuple(scales[axis] for axis in perm):
+            return None  # which axes have a scale for each position depends on their places
     source = stored.source
 
     def transposed() -> Array:
         return np.ascontiguousarray(source.load().reshape(source.shape).transpose(perm))
 
-    return StoredData(DerivedData(node.result.type.shape, transposed), moved)
+    return StoredData(DerivedData(node.result.type.shape, transposed), moved, stored.weight)
 
 
 def _derived_name(node: Node) -> str:

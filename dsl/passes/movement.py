@@ -6,12 +6,13 @@ from typing import Any
 
 from anedsl.graph import Graph, Node, Value
 from anedsl.passes.rewriter import Rewrite, Rewriter, rewrite
+from anedsl.passes.slices import merged_slice
 
 RESHAPES = ("reshape", "squeeze", "expand_dims")
 
 
 def simplify_movement(graph: Graph) -> Graph:
-    """Merges chains of transposes, reshapes, slices and concats, and gives a transpose to the matmul that reads it.
+    """Merges chains of transposes, reshapes, slices and concats, and gives a transpose to the matmul that reads or makes it.
 
     t = transpose(q, [0, 1, 3, 2])   ->   s = matmul(q, k, transpose_x = true)
     s = matmul(t, k)
@@ -67,18 +68,27 @@ def transpose_into_matmul(node: Node, operands: Any, rewriter: Rewriter) -> Valu
     return rewriter.emit("matmul", new, node, **flags)
 
 
+def transposed_product(node: Node, operands: Any, rewriter: Rewriter) -> Value | None:
+    """The transpose of a product that nothing else reads is the product of the transposes, the other way round.
+
+    s = matmul(x, y)                     ->    t = matmul(y, x, transpose_x = true, transpose_y = true)
+    t = transpose(s, [..., n, m])
+    """
+    inner = rewriter.producer(operands["x"], "matmul")
+    if inner is None or not _swaps_last_two(node.attributes["perm"]) or not rewriter.used_once(node.operands["x"]):  # type: ignore[arg-type]
+        return None
+    x, y = inner.operands["x"], inner.operands["y"]
+    assert isinstance(x, Value)
+    assert isinstance(y, Value)
+    if min(x.type.rank, y.type.rank) < 2:
+        return None  # a vector has no transpose
+    flags = {"transpose_x": not inner.attributes["transpose_y"], "transpose_y": not inner.attributes["transpose_x"]}
+    return rewriter.emit("matmul", {"x": y, "y": x}, node, **flags)
+
+
 def _swaps_last_two(perm: tuple[int, ...]) -> bool:
     rank = len(perm)
     return rank >= 2 and tuple(perm) == (*range(rank - 2), rank - 1, rank - 2)
-
-
-def merged_slice(node: Node, operands: Any, rewriter: Rewriter) -> Value | None:
-    """`slice_by_size(slice_by_size(x, ...), ...)` -> one slice of `x`."""
-    inner = rewriter.producer(operands["x"], "slice_by_size")
-    if inner is None:
-        return None
-    begin = tuple(a + b for a, b in zip(inner.attributes["begin"], node.attributes["begin"], strict=True))
-    return rewriter.emit("slice_by_size", dict(inner.operands), node, begin=begin, size=node.attributes["size"])
 
 
 def slice_of_concat(node: Node, operands: Any, rewriter: Rewriter) -> Value | None:
@@ -156,8 +166,9 @@ REWRITES: dict[str, tuple[Rewrite, ...]] = {
     "reshape": (merged_reshape,),
     "squeeze": (merged_reshape,),
     "expand_dims": (merged_reshape,),
-    "transpose": (merged_transpose, transpose_of_ones),
+    "transpose": (merged_transpose, transposed_product, transpose_of_ones),
     "matmul": (transpose_into_matmul,),
     "slice_by_size": (merged_slice, slice_of_concat),
+    "slice_by_index": (merged_slice,),
     "concat": (flat_concat,),
 }

@@ -5,10 +5,12 @@ The mathematics stays the same; in fp16 a rounding moves with the multiplication
 
 from __future__ import annotations
 
+from math import frexp
 from typing import Any
 
 from anedsl.compression import StoredData
 from anedsl.graph import CONST, Graph, Node, Value
+from anedsl.passes.products import one_scale_after, one_scale_before, scale_of
 from anedsl.passes.rewriter import Rewrite, Rewriter, number_of, rewrite
 
 LARGEST_FOLDED = 64.0
@@ -27,21 +29,23 @@ def move_scales(graph: Graph) -> Graph:
 
 
 def merged_scales(node: Node, operands: Any, rewriter: Rewriter) -> Value | None:
-    """`mul(mul(x, 2), 3)` -> `mul(x, 6)`."""
-    outer = number_of(operands["y"], rewriter)
-    inner = rewriter.producer(operands["x"], "mul")
-    if outer is None or inner is None or not _is_scalar(operands["y"]) or not node.result.type.dtype.is_float:
+    """`mul(mul(x, 2), 3)` -> `mul(x, 6)`, `real_div(mul(x, 3), 2)` -> `mul(x, 1.5)`: one rounding instead of two."""
+    outer = scale_of(node, rewriter)
+    inner = scale_of(rewriter.producers.get(operands["x"]), rewriter)
+    if outer is None or inner is None or not rewriter.used_once(operands["x"]):
         return None
-    x, y = inner.operands["x"], inner.operands["y"]
-    assert isinstance(x, Value)
-    assert isinstance(y, Value)
-    factor = number_of(y, rewriter)
-    if factor is None or not _is_scalar(y) or not rewriter.used_once(inner.result):
-        return None
-    product = factor * outer
+    product = inner.factor * outer.factor
     if not 2**-14 <= abs(product) <= node.result.type.dtype.largest:
         return None
-    return rewriter.emit("mul", {"x": x, "y": rewriter.number(product, x, node)}, node)
+    return rewriter.emit("mul", {"x": inner.x, "y": rewriter.number(product, inner.x, node)}, node)
+
+
+def exact_division(node: Node, operands: Any, rewriter: Rewriter) -> Value | None:
+    """`real_div(x, 8)` -> `mul(x, 0.125)`: by a power of two, where both are the same number."""
+    scaled = scale_of(node, rewriter)
+    if scaled is None or not 2**-14 <= abs(scaled.factor) <= 2**14 or abs(frexp(scaled.factor)[0]) != 0.5:
+        return None
+    return rewriter.emit("mul", {"x": scaled.x, "y": rewriter.number(scaled.factor, scaled.x, node)}, node)
 
 
 def scale_into_conv(node: Node, operands: Any, rewriter: Rewriter) -> Value | None:
@@ -91,4 +95,8 @@ def _is_scalar(value: Value) -> bool:
     return value.type.size == 1 and value.type.rank == 0
 
 
-REWRITES: dict[str, tuple[Rewrite, ...]] = {"mul": (merged_scales, scale_into_conv, scale_into_matmul)}
+REWRITES: dict[str, tuple[Rewrite, ...]] = {
+    "mul": (merged_scales, one_scale_after, scale_into_conv, scale_into_matmul),
+    "real_div": (merged_scales, one_scale_after, exact_division),
+    "matmul": (one_scale_before,),
+}

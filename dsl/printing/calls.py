@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
@@ -30,6 +31,7 @@ def function_names(nodes: Any) -> set[str]:
     names = {"tensor", "full", "ones", "zeros", "arange"}
     for node in nodes:
         names.add(node.op.name)
+        names.update(name for name, _ in _BOUNDS if node.op.name == "clip")
         names.add({**_REDUCTIONS, "select": "where"}.get(node.op.name, node.op.name))
     return names
 
@@ -133,6 +135,21 @@ def _where(node: Node, operands: Operands, literals: Literals) -> Text | None:
     return Text(f"where({', '.join(parts)})", POSTFIX, _count(operands))
 
 
+def _clip(node: Node, operands: Operands, literals: Literals) -> Text | None:
+    """The language has no infinity: a bound that is none is left out."""
+    found = _text(operands, "x")
+    finite = [(op, name) for op, name in _BOUNDS if math.isfinite(node.attributes[name])]
+    if len(finite) == len(_BOUNDS):
+        return None
+    for op, name in finite:
+        bound = attribute_text(node, node.op.attribute_index[name], node.attributes[name])
+        return Text(f"{op}({found.text}, {bound})", POSTFIX, _count(operands))
+    return Text(f"identity({found.text})", POSTFIX, _count(operands))
+
+
+_BOUNDS = (("maximum", "alpha"), ("minimum", "beta"))
+
+
 def _joining(node: Node, operands: Operands, literals: Literals) -> Text:
     return Text(f"{node.op.name}({', '.join([_listed(operands), *_settings(node)])})", POSTFIX, _count(operands))
 
@@ -215,6 +232,7 @@ _FORMS: dict[str, Callable[[Node, Operands, Literals], Text | None]] = {
     "slice_by_size": _slice_by_size,
     "slice_by_index": _slice_by_index,
     "select": _where,
+    "clip": _clip,
     "concat": _joining,
     "stack": _joining,
     "einsum": _einsum,

@@ -11,7 +11,7 @@ from anedsl.data import Data
 from anedsl.graph import Graph, Node, Port, Value
 from anedsl.printing.constants import initialiser, source, storage
 from anedsl.printing.layout import INDENT, WIDTH, wrapped
-from anedsl.printing.names import Names, is_legal, legal
+from anedsl.printing.names import Names
 from anedsl.printing.numbers import number
 from anedsl.types import FP64, TensorType
 
@@ -76,20 +76,21 @@ def declarations(
     graph: Graph,
     inputs: Mapping[str, str],
     outputs: Mapping[str, str],
+    packs: Mapping[str, str],
     weights: Sequence[Declared],
     renamed: Mapping[str, str],
 ) -> list[str]:
-    """The lines of all declarations."""
+    """The lines of all declarations. Inputs, outputs and packs are named as these mappings say."""
     rows = [("input ", inputs[port.name], f"{port.value.type}{_range(port)}") for port in graph.inputs]
     rows += _weight_rows(weights)
     rows += [("output", outputs[port.name], str(port.value.type)) for port in graph.outputs]
     merged = _merged(rows)
     width = max((len(names) for _, names, _ in merged if len(names) < 24), default=0) + 1
     lines = [wrapped(f"{kind} {f'{names}:'.ljust(width)} {rest}") for kind, names, rest in merged]
-    for packs, names in ((graph.input_packs, inputs), (graph.output_packs, outputs)):
-        for pack in packs:
+    for declared, names in ((graph.input_packs, inputs), (graph.output_packs, outputs)):
+        for pack in declared:
             members = ", ".join(names[member] for member in pack.members)
-            name = pack.name if is_legal(pack.name) else legal(pack.name)
+            name = packs[pack.name]
             comment = "" if name == pack.name else f"  # was called {pack.name!r}"
             lines.append(wrapped(f"pack   {name} = ({members}) along {pack.axis}") + comment)
     comments = [f"{INDENT}# {new} was called {old!r}" for new, old in renamed.items()]

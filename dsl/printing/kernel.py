@@ -72,6 +72,8 @@ class _Printer:
         graph = self.graph
         inputs = self._inputs()
         ports = self._outputs(inputs)
+        # A pack is an input or output of the program: no value may have its name.
+        packs = {pack.name: self.names.fresh(pack.name) for pack in (*graph.input_packs, *graph.output_packs)}
         weights = self._weights()
         for node in self.operations:
             self._node(node)
@@ -80,7 +82,7 @@ class _Printer:
                 self._line(name, self._text(port.value).text)
         names = {port.name: name for port, name in zip(graph.inputs, inputs, strict=True)}
         outputs = {port.name: name for port, name in zip(graph.outputs, ports, strict=True)}
-        head = declarations(graph, names, outputs, weights, self.renamed)
+        head = declarations(graph, names, outputs, packs, weights, self.renamed)
         kernel = graph.name if is_legal(graph.name) else legal(graph.name)
         doc = [f"# {line}".rstrip() for line in graph.doc.splitlines()]
         if kernel != graph.name:

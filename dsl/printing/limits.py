@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from anedsl.diagnostics import Diagnostic, Failure
 from anedsl.elaborate.builtins import NAMES
-from anedsl.graph import Graph
+from anedsl.graph import Graph, Node
 from anedsl.ops import OPS
+from anedsl.ops.older import OLDER
 from anedsl.source import Span
 
 
@@ -32,11 +34,29 @@ def _problems(graph: Graph) -> Iterator[Diagnostic]:
         if OPS.get(name) is not node.op:
             told.add(name)
             what = "this form of it" if name in OPS else "it"
-            yield _not_expressible(node.span, f"`{name}`", f"{what} has no record in this language")
+            reason = f"{what} has no record in this language"
+            if node.op is OLDER.get(name):
+                reason = f"the language has the form of {OPS[name].since}, and this is the one up to {node.op.until}"
+            yield _not_expressible(node.span, f"`{name}`", reason)
         elif not node.operands:
             told.add(name)
             reason = f"the language computes what takes no tensor, and `{node.result.type}` is too large for that"
             yield _not_expressible(node.span, f"`{name}`", reason)
+        else:
+            yield from _infinities(node)
+
+
+def _infinities(node: Node) -> Iterator[Diagnostic]:
+    """A bound of `clip` that bounds nothing is left out; other infinities have no words."""
+    for attribute in node.op.attributes:
+        value = node.attributes.get(attribute.name)
+        if attribute.infinite and value is not None and math.isinf(value) and not _bounds_nothing(node, attribute.name, value):
+            reason = "the language has no infinity"
+            yield _not_expressible(node.span, f"`{attribute.name} = {value}` of `{node.op.name}`", reason)
+
+
+def _bounds_nothing(node: Node, name: str, value: float) -> bool:
+    return node.op.name == "clip" and value == {"alpha": -math.inf, "beta": math.inf}[name]
 
 
 def _not_expressible(span: Span, what: str, reason: str, place: str = "made here") -> Diagnostic:

@@ -78,15 +78,20 @@ def string(text: str) -> str:
     return '"' + re.sub(r'(["\\])', r"\\\1", text).replace("\n", "\\n").replace("\t", "\\t") + '"'
 
 
+def held_number(node: Node, attribute: Attribute, value: Any) -> float:
+    """The value of a float attribute, or one of several, as a program holds it."""
+    dtype = attribute_dtype(node, attribute)
+    with np.errstate(over="ignore"):
+        return float(_FLOATS[dtype.name if dtype.is_float else "fp32"](value))
+
+
 def plain_value(node: Node, attribute: Attribute, value: Any) -> Any:
     """The value of an attribute as a program holds it: equal for attributes that are equal there."""
     if isinstance(value, (tuple, list, np.ndarray)):
         return tuple(plain_value(node, attribute, item) for item in value)
     kind = attribute.kind.removesuffix("s")
     if kind == "float":
-        dtype = attribute_dtype(node, attribute)
-        with np.errstate(over="ignore"):
-            return float(_FLOATS[dtype.name if dtype.is_float else "fp32"](value)).hex()
+        return held_number(node, attribute, value).hex()
     if kind == "dtype":
         return value if isinstance(value, str) else value.name
     return bool(value) if kind == "bool" else value if isinstance(value, str) else int(value)

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from anedsl.graph import CONST, Graph, Node, Value
+from anedsl.diagnostics import Failure
+from anedsl.graph import CONST, Graph, Node, Value, complete_attributes
 from anedsl.reference.numerics import Numerics
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -24,6 +25,7 @@ def execute(
     `inputs` holds an array of the declared shape for every input port. Outputs are float64 in fp64, float32 in fp32, and
     of their own element type in fp16. `observe` is called with every node and its results as they are held.
     """
+    _check_sizes(graph)
     rounding = Numerics(numerics)
     environment: dict[Value, Array] = {}
     for port in graph.inputs:
@@ -37,6 +39,27 @@ def execute(
         for value in last.get(position, ()):
             del environment[value]
     return {port.name: rounding.result(environment[port.value], port.value.type.dtype) for port in graph.outputs}
+
+
+def _check_sizes(graph: Graph) -> None:
+    """Raises ANE0248 for a huge tensor that is made of consts alone: a few words of a program could take all memory.
+
+    One that is no larger than what it is made of, such as a transposed weight, is left to be computed.
+    """
+    from anedsl.passes.fold import LARGEST
+
+    fixed: set[Value] = set()
+    for node in graph.nodes:
+        if not fixed.issuperset(node.values):
+            continue
+        fixed.update(node.results)
+        limit = max(LARGEST, sum(value.type.size for value in node.values))
+        for result in node.results:
+            if node.op is not CONST and result.type.size > limit:
+                from anedsl.diagnostics.shapes import TensorTooLarge
+
+                count = result.type.size
+                raise Failure(TensorTooLarge(span=node.span, type=str(result.type), count=count, limit=LARGEST))
 
 
 def _last_uses(graph: Graph) -> dict[int, list[Value]]:
@@ -71,7 +94,7 @@ def _compute(node: Node, environment: Mapping[Value, Array], rounding: Numerics)
         else:
             ordered.append(environment[given])
             dtypes[operand.name] = given.type.dtype
-    attributes = rounding.attributes(node.op, node.attributes, dtypes)
+    attributes = rounding.attributes(node.op, complete_attributes(node), dtypes)
     with np.errstate(all="ignore"):
         results = node.op.reference(*ordered, **attributes)
         if not isinstance(results, tuple):

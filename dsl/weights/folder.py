@@ -13,6 +13,8 @@ from anedsl.weights.entry import Entry, shown
 from anedsl.weights.files import FileRegion, Place, reason
 from anedsl.weights.npy import Header, header_of
 
+MANIFEST = "kernel.json"
+"""The file that makes a folder an artifact."""
 MAX_DEPTH = 8
 """How many folders deep `.npy` files are looked for."""
 
@@ -37,7 +39,8 @@ class FolderSource:
         except OSError as error:
             raise Failure(UnreadableFile(file=self.name, reason=reason(error))) from None
         if not self._paths:
-            raise Failure(UnreadableFile(file=self.name, reason="the folder holds no `.npy` file", advice=self._advice()))
+            missing = "the folder holds no `.npy` and no `.safetensors` file"
+            raise Failure(UnreadableFile(file=self.name, reason=missing, advice=self._advice(path)))
         self._headers: dict[str, tuple[Header, Place]] = {}
 
     def keys(self) -> list[str]:
@@ -85,6 +88,12 @@ class FolderSource:
         if not os.path.isdir(target):
             yield name.removesuffix(".npy"), Path(target)
 
-    def _advice(self) -> str | None:
+    def _advice(self, path: Path) -> str | None:
         files = sorted(name for name in os.listdir(self._root) if name.endswith(".npz"))
-        return f"give the file itself: `{self.name}/{shown(files[0])}` (the option may be repeated)" if files else None
+        if files:
+            return f"give the file itself: `{self.name}/{shown(files[0])}` (the option may be repeated)"
+        for folder in (path, path.parent):
+            if (folder / MANIFEST).is_file():
+                target = shown(str(folder))
+                return f"the weights of an artifact are compiled: `anedsl inspect {target}` and `anedsl run {target}` read them"
+        return None

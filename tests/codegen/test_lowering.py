@@ -237,17 +237,18 @@ def test_a_new_attribute_with_its_default_is_left_out() -> None:
     assert dict(check_opset(graph, "1.3").operations[0].attributes) == {"extra": False}
 
 
-def test_all_problems_are_reported_at_once() -> None:
+def test_all_problems_are_reported_at_once_and_those_of_a_loop_once() -> None:
     b = Builder()
     x = b.input("x", fp16(4))
-    for _ in range(3):
+    one, two, three = (span_of("one two three", text) for text in ("one", "two", "three"))
+    for place in (one, two, three, three):
         result = Value(x.type)
-        b.nodes.append(Node(NEW, {"x": x}, {}, (result,)))
+        b.nodes.append(Node(NEW, {"x": x}, {}, (result,), place))
         x = result
     b.output("y", x)
     with pytest.raises(Failure) as failure:
         prepare(b.graph(), Options(dialect="1.0"))
-    assert len(failure.value.diagnostics) == 3
+    assert [each.span.text for each in failure.value.diagnostics] == ["one", "two", "three"]
 
 
 @pytest.mark.parametrize(

@@ -31,8 +31,7 @@ SAME = (
     ("a = x * z; o = a + w", "b = x * z; o = b + w"),
     # The order of independent ops.
     ("a = tanh(x); b = exp(z); o = a + b", "b = exp(z); a = tanh(x); o = a + b"),
-    # What is computed or written once or twice.
-    ("a = tanh(x); o = a + a", "o = tanh(x) + tanh(x)"),
+    # A const that is written once or twice.
     ("o = (x + tensor([1, 2, 3, 4])) * tensor([1, 2, 3, 4])", "m = tensor([1, 2, 3, 4]); o = (x + m) * m"),
     # What no output needs.
     ("o = x + z", "a = tanh(x); o = x + z"),
@@ -61,6 +60,15 @@ DIFFERENT = (
      "`concat` of values (2), and of values (3)", "concat", "concat"),
     ("o, b = topk(x, k = 1, axis = 1)", "b, o = topk(x, k = 1, axis = 1)", "op", "result 0 and result 1 of `topk`",
      "topk", "topk"),
+    ("a = tanh(x); o = a + a", "o = tanh(x) + tanh(x)", "count", "`tanh` is computed once here and twice there", "tanh", "tanh"),
+    ("a = tanh(x); b = tanh(x); c = tanh(x); o = a * b - c", "a = tanh(x); o = a * a - a", "count",
+     "`tanh` is computed 3 times here and once there", "tanh", "tanh"),
+    # The same numbers of ops, in other places.
+    ("a = exp(x); b = exp(x); c = tanh(z); o = a * b - c * c", "a = exp(x); c = tanh(z); d = tanh(z); o = a * a - c * d",
+     "count", "`tanh` is computed once here and twice there", "tanh", "tanh"),
+    # A difference that changes the results comes first.
+    ("a = tanh(x); o = (a + a) * exp(x)", "o = (tanh(x) + tanh(x)) * exp(z)", "input", "the input `x` and the input `z`",
+     "input", "input"),
 )  # fmt: skip
 
 

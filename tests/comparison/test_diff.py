@@ -239,3 +239,122 @@ def test_numbers_of_weights_are_drawn_for_two_sources_only(source: Path, capsys:
     folder = artifact(source, weights={"w": np.ones((1, 64, 1, 1), np.float16)})
     found = diff(capsys, source, folder, random=0)[1]["kernels"][0]
     assert (found["errors"], found["not_run"]) == (None, "there are weights without numbers")
+
+
+ONE = """program({version})
+{{
+    func main<{opset}>(tensor<fp16, [1, 4]> x) {{
+        tensor<fp16, [1, 4]> y = {op};
+    }} -> (y);
+}}
+"""
+
+
+def written(path: Path, op: str, version: str = "1.3", opset: str = "ios18") -> Path:
+    path.write_text(ONE.format(version=version, opset=opset, op=op))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("version", "opset", "nearest"),
+    [
+        ("1.0", "ios16", "1.0"), ("1.2", "ios15", "1.0"), ("1.2", "ios16", "1.0"), ("0.9", "ios16", "1.0"),
+        ("1.2", "ios17", "1.3"), ("1.0", "ios18", "1.3"), ("1.3", "ios16", "1.3"), ("1.3", "ios17", "1.3"),
+        ("1.10", "ios16", "1.3"), ("2.0", "ios18", "1.3"), ("1.3", "ios26", "1.3"),
+    ],
+)  # fmt: skip
+def test_a_text_of_any_version_is_compared_in_the_nearest_dialect(
+    version: str, opset: str, nearest: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from anedsl.cli.importing import import_model, imported
+
+    path, again = written(tmp_path / "k.mil", "relu(x = x)", version, opset), tmp_path / "k.ane"
+    assert imported(path).dialect == nearest
+    import_model(path, again, None, "text")
+    # What the import advises is what `compile` takes.
+    anedsl.load(again).compile(tmp_path / "build", dialect=nearest)
+    code, found = diff(capsys, path, again)
+    assert (code, found["kernels"][0]["opsets"]) == (0, [opset, {"1.0": "ios16", "1.3": "ios18"}[nearest]])
+
+
+def test_other_opsets_are_no_difference_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    left, right = written(tmp_path / "a.mil", "relu(x = x)"), written(tmp_path / "b.mil", "relu(x = x)", opset="ios17")
+    assert text(capsys, left, right) == ("a and b: the same program, 1 op\n  note: A is written for opset ios18, B for ios17\n")
+
+
+def test_an_author_s_decimal_counts_as_the_number_that_the_program_holds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, source = written(tmp_path / "k.mil", "mul(x = x, y = fp16(0x1p-10))"), tmp_path / "k.ane"
+    source.write_text("kernel k {\n    input x: fp16[1, 4]\n    output y\n    y = x * 0.000977\n}\n")
+    for pair in ((path, source), (source, path), (source, source)):
+        code, found = diff(capsys, *pair, random=0)
+        errors = found["kernels"][0]["errors"]["y"]
+        assert (code, errors["fp64"]["max_abs"], errors["fp16"]["max_abs"]) == (0, 0, 0)
+    # So do attributes.
+    path = written(path, "leaky_relu(x = x, alpha = fp16(0x1p-10))")
+    source.write_text(source.read_text().replace("x * 0.000977", "leaky_relu(x, alpha = 0.000977)"))
+    assert diff(capsys, path, source, random=0)[1]["kernels"][0]["errors"]["y"]["fp64"]["max_abs"] == 0
+
+
+def test_values_that_are_not_finite_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log, relu = written(tmp_path / "log.mil", "log(x = x)"), written(tmp_path / "relu.mil", "relu(x = x)")
+    # log is NaN for the negative ones of the inputs that are drawn.
+    import numpy as np
+
+    from anedsl.codegen.reader import read
+    from anedsl.running import random_inputs
+
+    count = int((random_inputs(read(log).main, 0)["x"] < 0).sum())
+    assert count
+    code, found = diff(capsys, log, log, random=0)
+    kernel = found["kernels"][0]
+    assert (code, found["same"]) == (0, True)
+    assert kernel["errors"]["y"]["fp16"]["not_finite"] == {"left": count, "right": count, "same": True}
+    code, found = diff(capsys, log, relu, random=0)
+    errors = found["kernels"][0]["errors"]["y"]
+    assert (code, errors["fp64"]["not_finite"]) == (1, {"left": count, "right": 0, "same": False})
+    assert np.isfinite(errors["fp64"]["max_abs"])
+    last = "are infinite or NaN, not the same ones: the outputs differ"
+    assert text(capsys, log, relu, random=0).splitlines()[-2:] == [
+        f"`y` in {numerics}: {count} value{'s' if count > 1 else ''} of A and 0 of B {last}" for numerics in ("fp64", "fp16")
+    ]
+
+
+def test_not_finite_alike_is_by_place_and_kind() -> None:
+    import numpy as np
+
+    from anedsl.codegen.comparison.numerics import finite_alike, not_finite
+
+    nan, inf = np.nan, np.inf
+    for a, b, same in (
+        ([nan, 1, inf], [nan, 2, inf], True),
+        ([nan, 1, 0], [1, nan, 0], False),
+        ([inf, 1, 0], [-inf, 1, 0], False),
+        ([nan, 1, 0], [inf, 1, 0], False),
+    ):
+        found = not_finite(np.array(a), np.array(b))
+        assert found["same"] is same
+        assert finite_alike({"y": {"fp16": {"not_finite": found}}}) is same
+    assert not_finite(np.array([1, 2]), np.array([3, 2])) == {"left": 0, "right": 0, "same": True}
+
+
+OLDER = [
+    ("gather", "tensor<fp16, [1, 2]> y = gather(x = x, indices = tensor<int32, [2]>([0, 3]), axis = int32(1));", "gather"),
+    ("reduce_argmax", "tensor<int32, [1, 1]> y = reduce_argmax(x = x, axis = int32(1), keep_dims = bool(true));", "argmax"),
+    ("reduce_argmin", "tensor<int32, [1, 1]> y = reduce_argmin(x = x, axis = int32(1), keep_dims = bool(true));", "argmin"),
+]
+
+
+@pytest.mark.parametrize(("op", "statement", "call"), OLDER, ids=[op for op, _, _ in OLDER])
+def test_an_op_runs_without_the_attributes_that_its_opset_has_not(
+    op: str, statement: str, call: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from anedsl.cli.importing import import_model
+
+    path, again = tmp_path / "k.mil", tmp_path / "k.ane"
+    written(path, "relu(x = x)", "1.0", "ios16")
+    path.write_text(path.read_text().replace("tensor<fp16, [1, 4]> y = relu(x = x);", statement))
+    import_model(path, again, None, "text")
+    code, found = diff(capsys, path, again, random=0)
+    assert (code, found["kernels"][0]["errors"]["y"]["fp64"]["max_abs"]) == (0, 0)

@@ -67,6 +67,12 @@ def test_a_pack_of_a_source_may_be_given_as_a_whole(compiled: Compiled, tmp_path
     np.testing.assert_array_equal(found["d"], compiled.kernel.run(compiled.inputs)["d"])
 
 
+def test_an_input_that_is_named_takes_the_place_of_its_part_of_a_pack(compiled: Compiled, tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", compiled.inputs["a"] * 2)
+    found = outputs(compiled.source, tmp_path, inputs=compiled.packed, input=[f"a={tmp_path / 'a.npy'}"])
+    np.testing.assert_array_equal(found["d"], compiled.kernel.run({**compiled.inputs, "a": compiled.inputs["a"] * 2})["d"])
+
+
 @pytest.mark.parametrize("name", ["model.mil", "pair.mlpackage"])
 def test_a_program_alone_speaks_of_surfaces_only(compiled: Compiled, name: str, tmp_path: Path) -> None:
     with pytest.raises(Failure) as caught:

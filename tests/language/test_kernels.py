@@ -258,3 +258,15 @@ def test_wrong_imports(tmp_path: Path, files: dict[str, str], code: str) -> None
     with pytest.raises(Failure) as failure:
         load(tmp_path / "main.ane")
     assert [d.code for d in failure.value.diagnostics] == [code]
+
+
+def test_linear_goes_along_the_last_axis_of_any_rank() -> None:
+    """MIL's own `linear` has at most three axes: beyond them it is a `matmul`."""
+    x = np.random.default_rng(0).standard_normal((2, 3, 5, 8))
+    text = """kernel k { input x: fp16[2, 3, 5, 8]; output y
+        weight w: fp16[4, 8] = reshape(arange(32) / 32, [4, 8])
+        weight b: fp16[4] = arange(4)
+        y = linear(x, w, b)
+    }"""
+    expected = x @ (np.arange(32).reshape(4, 8) / 32).T + np.arange(4)
+    np.testing.assert_allclose(outputs_of(text, {"x": x})["y"], expected, rtol=1e-12)

@@ -18,6 +18,11 @@ def to(height, width, mode="bilinear", **more):
     return formula
 
 
+def by(height, width):
+    """Sizes from factors; the step between two positions follows from the sizes."""
+    return lambda x: functional.interpolate(x, scale_factor=(height, width), mode="bilinear", recompute_scale_factor=True)
+
+
 def hats(rows, columns):
     """Linear interpolation at positions, as a sum over all elements, each weighted by a hat over it."""
 
@@ -109,6 +114,7 @@ BY_FACTORS = [
     Case("upsample_bilinear", {"x": X}, {}, lambda x: x),
     Case("upsample_bilinear", {"x": X}, factors(2, 3), to(8, 15, align_corners=True)),
     Case("upsample_bilinear", {"x": X}, factors(2, 1.5) | {"align_corners": False}, to(8, 7)),
+    Case("upsample_bilinear", {"x": X}, factors(1.5, 1.3) | {"align_corners": False}, by(1.5, 1.3)),
     Case(
         "upsample_bilinear",
         {"x": X},

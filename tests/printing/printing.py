@@ -49,8 +49,12 @@ def lost(graph: Graph) -> Difference | None:
 
 
 def lost_when_optimized(graph: Graph) -> Difference | None:
-    """Where an optimised graph and what becomes of its text, optimised again, differ."""
-    return compare(graph, optimize(again(printed(graph)))).difference
+    """Where an optimised graph and what becomes of its text, optimised again, differ.
+
+    Equal consts that were computed one by one are one const in a text, and then what is made of them is equal, too.
+    """
+    found = compare(graph, optimize(again(printed(graph)))).difference
+    return None if found is not None and found.kind == "count" else found
 
 
 def built(text: str) -> Graph:

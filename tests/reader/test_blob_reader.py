@@ -110,40 +110,44 @@ COUNT, LAYOUT, RESERVED = "number of chunks (bytes 0 to 3)", "version (bytes 4 t
 SIGN, KIND, SIZE = "sentinel (bytes 0 to 3)", "element type (bytes 4 to 7)", "size in bytes (bytes 8 to 15)"
 POSITION, PADDING, REST = "position of the data (bytes 16 to 23)", "padding bits (bytes 24 to 31)", "reserved (bytes 32 to 63)"
 
+ONE = "chunk at 64, "
+
 DAMAGE: list[tuple[str, int, str, list[str]]] = [
     ("no chunks", HEADER, "<I:0", [f"{COUNT}: expected 1 to 2, found 0"]),
     ("too many chunks", HEADER, "<I:9", [f"{COUNT}: expected 1 to 2, found 9"]),
-    ("one chunk too few", HEADER, "<I:1", ["number of chunks: expected 1 and more, as the file holds, found 1"]),
+    ("one chunk too few", HEADER, "<I:1", [f"{COUNT}: the file holds 2, the header says 1"]),
     ("old version", HEADER + 4, "<I:1", [f"{LAYOUT}: expected 2, found 1"]),
     ("other bytes in the header", HEADER + 8, "<I:7", [f"{RESERVED}: expected zeros, found other bytes"]),
-    ("no sentinel", FIRST, "<I:0", [f"{SIGN}: expected 0xdeadbeef, found 0x0"]),
-    ("no element type", FIRST + 4, "<I:0", [f"{KIND}: expected 1 to 15, found 0"]),
-    ("unknown element type", FIRST + 4, "<I:16", [f"{KIND}: expected 1 to 15, found 16"]),
-    ("size too large", FIRST + 8, "<Q:1000", [f"{SIZE}: expected 1 to 160, which is left in the file, found 1000"]),
-    ("half a number", FIRST + 8, "<Q:39", [f"{SIZE}: expected a multiple of 2 for fp16, found 39"]),
-    ("no position", FIRST + 16, "<Q:0", [f"{POSITION}: expected 128, behind the metadata, found 0"]),
-    ("unaligned", FIRST + 16, "<Q:130", [f"{POSITION}: expected 128, behind the metadata, found 130"]),
-    ("behind the end", FIRST + 16, "<Q:1280", [f"{POSITION}: expected 128, behind the metadata, found 1280"]),
-    ("padding", FIRST + 24, "<Q:4", [f"{PADDING}: expected 0 for fp16, found 4"]),
-    ("other bytes", FIRST + 40, "<Q:4", [f"{REST}: expected zeros, found other bytes"]),
+    ("no sentinel", FIRST, "<I:0", [f"{ONE}{SIGN}: expected 0xdeadbeef, found 0x0"]),
+    ("no element type", FIRST + 4, "<I:0", [f"{ONE}{KIND}: expected 1 to 15, found 0"]),
+    ("unknown element type", FIRST + 4, "<I:16", [f"{ONE}{KIND}: expected 1 to 15, found 16"]),
+    ("size too large", FIRST + 8, "<Q:1000", [f"{ONE}{SIZE}: expected 1 to 160, which is left in the file, found 1000"]),
+    ("half a number", FIRST + 8, "<Q:39", [f"{ONE}{SIZE}: expected a multiple of 2 for fp16, found 39"]),
+    ("no position", FIRST + 16, "<Q:0", [f"{ONE}{POSITION}: expected 128, behind the metadata, found 0"]),
+    ("unaligned", FIRST + 16, "<Q:130", [f"{ONE}{POSITION}: expected 128, behind the metadata, found 130"]),
+    ("behind the end", FIRST + 16, "<Q:1280", [f"{ONE}{POSITION}: expected 128, behind the metadata, found 1280"]),
+    ("padding", FIRST + 24, "<Q:4", [f"{ONE}{PADDING}: expected 0 for fp16, found 4"]),
+    ("other bytes", FIRST + 40, "<Q:4", [f"{ONE}{REST}: expected zeros, found other bytes"]),
     (
         "no size and no position", FIRST + 8, "<QQ:0:0",
         [
-            f"{SIZE}: expected 1 to 160, which is left in the file, found 0",
-            f"{POSITION}: expected 128, behind the metadata, found 0",
+            f"{ONE}{SIZE}: expected 1 to 160, which is left in the file, found 0",
+            f"{ONE}{POSITION}: expected 128, behind the metadata, found 0",
         ],
     ),
-    ("second chunk", TWO, "<I:5", [f"{SIGN}: expected 0xdeadbeef, found 0x5"]),
+    ("second chunk", TWO, "<I:5", [f"chunk at 192, {SIGN}: expected 0xdeadbeef, found 0x5"]),
 ]  # fmt: skip
 
 
 def fields_of(path: Path) -> list[str]:
-    """The notes of the one diagnostic that reading all chunks gives."""
+    """What the one diagnostic says that reading all chunks gives: the first field in its headline, others in its notes."""
     with pytest.raises(Failure) as failure:
         WeightFile(path).chunks()
     [diagnostic] = failure.value.diagnostics
     assert diagnostic.code == "ANE0480"
-    return diagnostic.note_texts
+    _, malformed, first = diagnostic.headline.partition(f"`{path}` is malformed: ")
+    assert malformed
+    return [first, *diagnostic.note_texts]
 
 
 @pytest.mark.parametrize(("at", "change", "expected"), [d[1:] for d in DAMAGE], ids=[d[0] for d in DAMAGE])
@@ -158,7 +162,7 @@ def test_a_damaged_field_is_named(at: int, change: str, expected: list[str], sou
 
 def test_a_chunk_for_which_nothing_is_left(sound: bytes, tmp_path: Path) -> None:
     (tmp_path / "w.bin").write_bytes(struct.pack("<I", 1) + sound[4:128])
-    assert f"{SIZE}: expected 1 or more, but nothing is left in the file, found 40" in fields_of(tmp_path / "w.bin")
+    assert f"{ONE}{SIZE}: expected 1 or more, but nothing is left in the file, found 40" in fields_of(tmp_path / "w.bin")
 
 
 def test_a_file_without_header_is_recognised(sound: bytes, tmp_path: Path) -> None:
@@ -172,14 +176,76 @@ def test_raw_numbers_are_explained_with_header_and_chunk(tmp_path: Path) -> None
     assert fields_of(tmp_path / "w.bin")[1:4] == [
         f"{LAYOUT}: expected 2, found 1073741824",
         f"{RESERVED}: expected zeros, found other bytes",
-        f"chunk at 64, {SIGN}: expected 0xdeadbeef, found 0x41880000",
+        f"{ONE}{SIGN}: expected 0xdeadbeef, found 0x41880000",
     ]
 
 
-@pytest.mark.parametrize("size", [0, 1, 63])
-def test_a_short_file(size: int, tmp_path: Path) -> None:
-    (tmp_path / "w.bin").write_bytes(bytes(size))
-    assert fields_of(tmp_path / "w.bin") == [f"size of the file: expected at least 128 bytes, found {size} bytes"]
+@pytest.mark.parametrize(
+    ("size", "found"), [(0, "0 bytes"), (1, "1 byte"), (63, "63 bytes"), (64, "64 bytes"), (127, "127 bytes")]
+)
+def test_a_short_file(size: int, found: str, sound: bytes, tmp_path: Path) -> None:
+    (tmp_path / "w.bin").write_bytes((struct.pack("<I", 1) + sound[4:])[:size])
+    assert fields_of(tmp_path / "w.bin") == [f"size of the file: expected at least 128 bytes, found {found}"]
+
+
+def chunk(data: bytes, at: int, size: int | None = None) -> bytes:
+    """Metadata that stands at a position, with data of fp16 behind it; `size` is what is said of its bytes."""
+    return struct.pack("<IIQQQ", SENTINEL, 1, len(data) if size is None else size, at + 64, 0).ljust(64, b"\0") + data
+
+
+def weight_file(path: Path, count: int, *content: bytes) -> Path:
+    path.write_bytes(struct.pack("<II", count, 2).ljust(64, b"\0") + b"".join(content))
+    return path
+
+
+DATA = bytes(64)
+COUNTS: list[tuple[str, int, list[bytes], list[str]]] = [
+    ("one of two", 1, [chunk(DATA, 64), chunk(DATA, 192)], [f"{COUNT}: the file holds 2, the header says 1"]),
+    ("one of three", 1, [chunk(DATA, at) for at in (64, 192, 320)], [f"{COUNT}: the file holds 3, the header says 1"]),
+    ("three of two", 3, [chunk(DATA, 64), chunk(DATA * 4, 192)], [f"{COUNT}: the file holds 2, the header says 3"]),
+    ("bytes at the end", 1, [chunk(DATA, 64), b"xx"], ["end of the file: 2 bytes follow the last chunk, which ends at 192"]),
+    ("a byte at the end", 1, [chunk(DATA, 64), b"x"], ["end of the file: 1 byte follows the last chunk, which ends at 192"]),
+    (
+        "a count and bytes at the end", 1, [chunk(DATA, 64), chunk(DATA, 192), b"xx"],
+        [f"{COUNT}: the file holds 2, the header says 1", "end of the file: 2 bytes follow the last chunk, which ends at 320"],
+    ),
+    ("no size", 1, [chunk(DATA * 64, 64, 0)], [f"{ONE}{SIZE}: 0, but 4096 bytes follow that are no chunk"]),
+    (
+        "no size of the first", 2, [chunk(DATA, 64, 0), chunk(DATA, 192)],
+        [f"{ONE}{SIZE}: 0, but 192 bytes follow that are no chunk"],
+    ),
+    ("no second chunk", 2, [chunk(DATA, 64), DATA * 2], [f"chunk at 192, {SIGN}: expected 0xdeadbeef, found 0x0"]),
+    (
+        "half a second chunk", 2, [chunk(DATA * 2, 64), chunk(DATA, 256)[:63]],
+        ["chunk at 256, metadata: expected 64 bytes, found 63"],
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("count", "content", "expected"), [c[1:] for c in COUNTS], ids=[c[0] for c in COUNTS])
+def test_what_does_not_fit_together_is_named(count: int, content: list[bytes], expected: list[str], tmp_path: Path) -> None:
+    found = fields_of(weight_file(tmp_path / "w.bin", count, *content))
+    # Where no chunk is, every field of it is wrong.
+    assert (found[:1] if "sentinel" in found[0] else found) == expected
+
+
+def test_a_tensor_of_no_elements_is_a_chunk(tmp_path: Path) -> None:
+    path = weight_file(tmp_path / "w.bin", 2, chunk(b"", 64), chunk(DATA, 128))
+    assert [found.elements for found in WeightFile(path).chunks()] == [0, 32]
+
+
+def test_more_chunks_than_are_shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(blob_reader, "MAX_CHUNKS", 2)
+    chunks = [chunk(DATA, at) for at in (64, 192, 320)]
+    path = weight_file(tmp_path / "w.bin", 3, *chunks)
+    assert fields_of(path) == [f"{COUNT}: expected at most 2 in a file of which all are shown, found 3"]
+    path = weight_file(tmp_path / "w.bin", 1, *chunks)
+    assert fields_of(path) == [f"{COUNT}: the file holds 2 or more, the header says 1"]
+
+
+def test_a_const_needs_its_own_chunk_only(tmp_path: Path) -> None:
+    path = weight_file(tmp_path / "w.bin", 1, chunk(DATA, 64), chunk(DATA, 192), b"xx")
+    assert WeightFile(path).chunk(192).elements == 32
 
 
 @pytest.mark.parametrize("offset", [0, 32, 65, 1 << 40])

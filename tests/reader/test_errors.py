@@ -6,7 +6,7 @@ import pytest
 
 from anedsl.codegen.reader import read_text
 from anedsl.diagnostics import Failure
-from anedsl.diagnostics.render import render
+from anedsl.diagnostics.render import concise, render
 from tests.golden import Golden
 from tests.reader.texts import EVERYTHING, program
 
@@ -51,7 +51,15 @@ EDITS = {
     "no value of a const": ("val = int32(1)", "value = int32(1)"),
     "a weight outside of the folder": ("@model_path/w.bin", "@model_path/../w.bin"),
     "an absolute weight": ("@model_path/w.bin", "/etc/w.bin"),
+    "no file in the folder": ("@model_path/w.bin", "@model_path/."),
+    "a folder without a name": ("@model_path/w.bin", "@model_path/a//w.bin"),
+    "a path of another system": ("@model_path/w.bin", "@model_path/C:w.bin"),
     "an offset that is none": ("offset = uint64(64)", "offset = true"),
+    "an offset before the file": ("offset = uint64(64)", "offset = uint64(-64)"),
+    "an offset behind every file": ("offset = uint64(64)", "offset = uint64(9223372036854775808)"),
+    "a literal that is nested too deep": ("[0x1.8p+1, 65504]]]", "[[" + "[1], " * 3 + "[" * 70 + "7" + "]" * 70 + "]]]]"),
+    "a literal of nothing that is nested too deep": ("[0x1.8p+1, 65504]]]", '["[", ' + "[" * 70 + "]" * 70 + "]]]"),
+    "a type that is nested too deep": ("tensor<int32, [?]>", "list<" * 70 + "fp16" + ", 1>" * 70),
     "a text as an operand": ("x = c, y = z", 'x = c, y = "a"'),
     "shapes that do not fit": ("add(x = c, y = w)", "add(x = c, y = to)"),
     "an attribute that does not fit": ("split(axis = 1", "split(axis = 7"),
@@ -70,6 +78,13 @@ def test_every_error_as_it_is_shown(golden: Golden) -> None:
         assert old in EVERYTHING
         parts.append(f"## {title}\n\n```\n{shown(EVERYTHING.replace(old, new, 1))}```\n")
     golden.check("errors.md", "\n".join(parts))
+
+
+def test_an_empty_text_has_a_first_line() -> None:
+    with pytest.raises(Failure) as failure:
+        read_text("", "empty.mil")
+    [problem] = failure.value.diagnostics
+    assert concise(problem) == "empty.mil:1:1: error[ANE0460]: unexpected end of text: expected `program(1.3)`"
 
 
 def test_several_errors_are_reported_together() -> None:

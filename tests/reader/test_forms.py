@@ -122,12 +122,19 @@ def test_operands_of_constexpr_ops_stand_in_either_list() -> None:
         np.testing.assert_array_equal(execute(graph, {"x": np.zeros((1, 4))}, "fp64")["y"], [[0, 0.5, 1, 1.5]])
 
 
-def test_an_older_form_of_an_op_is_kept_as_it_is() -> None:
+def test_the_older_form_of_a_palette_is_computed() -> None:
+    """228 is 11 10 01 00: the first index stands in the lowest bits."""
     arguments = "indices = tensor<uint8, [1]>([228]), lut = tensor<fp16, [4]>([1, 2, 3, 4]), shape = tensor<uint32, [1]>([4])"
     text = program(f"tensor<fp16, [4]> y = constexpr_lut_to_dense()[{arguments}];", dialect="1.0", opset="ios16")
+    graph = read_text(text).main
+    np.testing.assert_array_equal(execute(graph, {"x": np.zeros((1, 4))}, "fp64")["y"], [1, 2, 3, 4])
+
+
+def test_an_older_form_without_a_record_is_kept_as_it_is() -> None:
+    text = program("tensor<fp16, [1, 4]> y = resize(x = x);", dialect="1.0", opset="ios16")
     [node] = read_text(text).main.operations
     assert node.op.opaque
-    assert list(node.operands) == ["indices", "lut", "shape"]
+    assert list(node.operands) == ["x"]
 
 
 def test_the_older_form_of_suppression_is_written_again() -> None:

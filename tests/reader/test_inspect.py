@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import typer
 
 from anedsl.cli.inspecting import inspect_target
 from anedsl.codegen.artifact import write
 from anedsl.codegen.options import Options
 from anedsl.diagnostics import Failure
 from tests.codegen import kernels
-from tests.reader.texts import EVERYTHING
+from tests.reader.texts import EVERYTHING, program
 
 
 @pytest.fixture
@@ -91,12 +93,57 @@ def test_a_text_without_its_weights(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "without a record, and not computed: fancy" in found
 
 
+@pytest.mark.parametrize(("change", "word", "code"), [("remove", "(no file)", None), ("retype", "(of another type)", "ANE0481")])
+def test_a_weight_without_its_numbers(
+    change: str, word: str, code: str | None, artifact: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if change == "remove":
+        (artifact / "weights" / "rms_w.bin").unlink()
+    else:
+        file = artifact / "weights" / "rms_w.bin"
+        damaged = bytearray(file.read_bytes())
+        damaged[68] = 6  # int16
+        file.write_bytes(damaged)
+    found = as_json_and_codes(artifact, capsys)
+    assert found == (code or "ANE0479", [code] if code else [])
+    with contextlib.suppress(Failure):
+        inspect_target(artifact, "text")
+    assert word in capsys.readouterr().out
+
+
+def as_json_and_codes(path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[str, list[str]]:
+    """What is wrong with the first weight, and the diagnostics."""
+    with contextlib.suppress(typer.Exit):
+        inspect_target(path, "json")
+    found = json.loads(capsys.readouterr().out)
+    return found["functions"]["main"]["weights"][0]["problem"], [item["code"] for item in found.get("diagnostics", [])]
+
+
+def test_sizes_that_only_the_running_program_knows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    body = "tensor<fp16, [1, ?]> r = exp(x = x);\ntensor<fp16, [1, ?]> y = fancy(x = r);"
+    inputs = "tensor<fp16, [1, ?]> x, state<tensor<fp16, [1, 4]>> kv"
+    (tmp_path / "model.mil").write_text(program(body, inputs=inputs))
+    found = as_json(tmp_path / "model.mil", capsys)["functions"]["main"]
+    assert (found["opaque"], found["unknown_sizes"]) == (["exp", "fancy"], ["exp"])
+    assert [port["bytes"] for port in (*found["inputs"], *found["outputs"])] == [None, 8, None]
+    inspect_target(tmp_path / "model.mil", "text")
+    lines = capsys.readouterr().out.splitlines()
+    assert "x      tensor<fp16, [1, ?]>         unknown" in lines
+    assert lines[-3:] == [
+        "2 ops, at least 0 arithmetic operations, 0 weights with 0 bytes",
+        "without a record, and not computed: fancy",
+        "on tensors of unknown sizes, and not computed: exp",
+    ]
+
+
 def test_a_malformed_weight_file_is_reported_after_the_tables(artifact: Path, capsys: pytest.CaptureFixture[str]) -> None:
     np.ones(500, np.float32).tofile(artifact / "weights" / "rms_w.bin")
     with pytest.raises(Failure) as failure:
         inspect_target(artifact, "text")
     assert [found.code for found in failure.value.diagnostics] == ["ANE0480"]
-    assert "14 ops" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "(malformed)" in shown
+    assert "14 ops" in shown
 
 
 def test_something_else(tmp_path: Path) -> None:

@@ -158,9 +158,22 @@ def test_a_manifest_that_does_not_fit(change: Any, tmp_path: Path) -> None:
     assert code_of(lambda: read(path)) == "ANE0485"
 
 
-def test_a_manifest_that_is_no_json(tmp_path: Path) -> None:
-    (tmp_path / "kernel.json").write_text("[" * 100_000)
-    assert code_of(lambda: read(tmp_path)) == "ANE0485"
+NO_JSON = {
+    "{": "it is no valid JSON (expecting property name enclosed in double quotes at 1:2)",
+    "": "it is no valid JSON (expecting value at 1:1)",
+    "[" * 100_000: "it is no valid JSON (a number or the nesting is too large)",
+    "1" * 5000: "it is no valid JSON (a number or the nesting is too large)",
+    "[]": "its `format` is not `anedsl-kernel`",
+}
+
+
+@pytest.mark.parametrize(("text", "reason"), NO_JSON.items(), ids=["cut", "empty", "deep", "long", "a list"])
+def test_a_manifest_that_is_no_json(text: str, reason: str, tmp_path: Path) -> None:
+    (tmp_path / "kernel.json").write_text(text)
+    with pytest.raises(Failure) as failure:
+        read(tmp_path)
+    assert failure.value.diagnostics[0].code == "ANE0485"
+    assert failure.value.diagnostics[0].headline.endswith(f"is no manifest of this program: {reason}")
 
 
 # ---- paths ----
@@ -168,6 +181,18 @@ def test_a_manifest_that_is_no_json(tmp_path: Path) -> None:
 
 def test_a_folder_of_something_else(tmp_path: Path) -> None:
     assert code_of(lambda: read(tmp_path)) == "ANE0484"
+
+
+@pytest.mark.parametrize(
+    ("files", "named"), [(["model.mil", "a.mil"], "model.mil"), (["k.mil"], "k.mil"), (["a.mil", "b.mil"], None)]
+)
+def test_a_text_in_a_folder_without_manifest_is_named(files: list[str], named: str | None, tmp_path: Path) -> None:
+    for file in files:
+        (tmp_path / file).write_text("")
+    with pytest.raises(Failure) as failure:
+        read(tmp_path)
+    [advice] = failure.value.diagnostics[0].help_texts
+    assert advice == (f"give `{tmp_path / named}`" if named else "give a `.mil` file, an artifact's folder or an `.mlpackage`")
 
 
 def test_a_file_of_something_else(tmp_path: Path) -> None:

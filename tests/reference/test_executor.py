@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from anedsl.codegen.reader import read_text
+from anedsl.diagnostics import Failure
+from anedsl.graph import Graph
+from anedsl.passes import fold
+from anedsl.reference.executor import execute
 from tests.language.kernels import outputs_of
+from tests.reader.texts import program
 
 
 def test_fp16_rounds_after_every_op() -> None:
@@ -76,3 +82,51 @@ def test_memory_holds_only_what_is_alive() -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 12 * x.size * 4
+
+
+@pytest.mark.parametrize("numerics", ["fp16", "fp32", "fp64"])
+def test_a_result_without_axes_has_none(numerics: str) -> None:
+    text = "kernel k() { input x: fp16[4]; output y; y = sum(x, axis = 0, keep_dims = false) }"
+    found = outputs_of(text, {"x": np.arange(4.0)}, numerics)["y"]
+    assert (found.shape, found.item()) == ((), 6.0)
+
+
+def of_consts(op: str) -> Graph:
+    """A program that makes a tensor of consts alone, beside what it does with its input."""
+    body = f"""
+        tensor<fp16, [2, 4]> c = const()[val = tensor<fp16, [2, 4]>([1, 2, 3, 4, 5, 6, 7, 8])];
+        tensor<{op};
+        tensor<fp16, [1, 4]> y = relu(x = x);
+    """
+    return read_text(program(body, outputs="y, r")).main
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        "int32, [9]> r = range_1d(start = 0, end = 9, step = 1)",
+        "fp16, [9]> r = fill(shape = tensor<int32, [1]>([9]), value = fp16(1))",
+        "fp16, [4, 4]> r = tile(x = c, reps = tensor<int32, [2]>([2, 1]))",
+    ],
+    ids=["range_1d", "fill", "tile"],
+)
+def test_a_huge_tensor_made_of_consts_is_refused(op: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, x = of_consts(op), np.ones((1, 4), np.float16)
+    execute(graph, {"x": x})
+    monkeypatch.setattr(fold, "LARGEST", 8)
+    with pytest.raises(Failure, match="ANE0248"):
+        execute(graph, {"x": x})
+
+
+def test_a_huge_const_may_be_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fold, "LARGEST", 4)
+    graph = of_consts("fp16, [4, 2]> r = transpose(x = c, perm = tensor<int32, [2]>([1, 0]))")
+    found = execute(graph, {"x": np.ones((1, 4), np.float16)})["r"]
+    np.testing.assert_array_equal(found, np.arange(1, 9).reshape(2, 4).T)
+
+
+def test_what_comes_of_an_input_may_be_larger(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fold, "LARGEST", 4)
+    body = "tensor<fp16, [3, 4]> y = tile(x = x, reps = tensor<int32, [2]>([3, 1]));"
+    found = execute(read_text(program(body)).main, {"x": np.ones((1, 4), np.float16)})["y"]
+    assert found.shape == (3, 4)

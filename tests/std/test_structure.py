@@ -113,13 +113,16 @@ MISTAKES = {
     "split_heads(x, 5)": "the number of heads must divide the channels",
     "rope_channels(x, rope_tables(8, 4, axis = 2), 5)": "the number of heads must divide the channels",
     "attention(x[:, :3], x[:, :2], x[:, :2])": "grouped queries need a number of key heads",
+    "cross_entropy(x, x, smoothing = 2)": "`smoothing` is at least 0 and below 1",
+    "cross_entropy_each(x, x, smoothing = 1)": "`smoothing` is at least 0 and below 1",
+    "cross_entropy_bwd(x, x, smoothing = -0.1)": "`smoothing` is at least 0 and below 1",
     "attention_channels(x, x, x, 4, 3)": "grouped queries need a number of key heads",
 }
 
 
 @pytest.mark.parametrize(("call", "message"), MISTAKES.items(), ids=MISTAKES)
 def test_mistakes_are_named(call: str, message: str, tmp_path: Path) -> None:
-    text = f"import std.nn\nkernel k {{\n    input x: fp16[1, 8, 1, 8]\n    output y\n    y = {call}\n}}\n"
+    text = f"import std.nn\nimport std.losses\nkernel k {{\n    input x: fp16[1, 8, 1, 8]\n    output y\n    y = {call}\n}}\n"
     shown = refused(text, tmp_path)
     assert message in shown
     assert f"    y = {call}" in shown, "the place in the author's file is shown too"

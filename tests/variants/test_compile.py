@@ -118,6 +118,16 @@ def test_what_holds_for_every_variant(folder: Path) -> None:
     assert not (folder / "build").exists()
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_wrong_value_in_a_file_is_shown_with_its_file(folder: Path, jobs: int) -> None:
+    (folder / "v.toml").write_text('[variants.a]\nSEQ = "long"\n[variants.b]\nSEQ = 64\n')
+    options = ("-D", "DIM=0.5", "-j", jobs, "--format", "concise")
+    done = command(folder, "compile", "k.ane", "lin", "--variants", "v.toml", *options, code=1)
+    kind = 'k.ane:1:12: error[ANE0216]: expected a value like the number 64, found the string "long": `SEQ` of `v.toml`'
+    assert kind in done.stderr
+    assert "`-D DIM=...`" in done.stderr
+
+
 def test_json(folder: Path) -> None:
     done = command(folder, "compile", "k.ane", "-D", "SEQ=64,256", "--format", "json", code=1)
     said = json.loads(done.stdout)

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anedsl import frontend
+from anedsl.cli.common import top_level
 from anedsl.cli.compiling import Request
-from anedsl.cli.variants import MAX_NAME, Variant, folder_name, planned, top_level
+from anedsl.cli.variants import MAX_NAME, Variant, folder_name, planned
 from tests.weights.build import failure, text
 
 FILE = """\
@@ -145,6 +146,8 @@ def test_any_label_becomes_a_legal_name(labels: list[str]) -> None:
     [
         (["SEQ=64,"], None, "a value is missing in SEQ=64,"),
         (["SEQ=64,64"], None, "a value is given twice in SEQ=64,64"),
+        (["SEQ=64,64.0"], None, "a value is given twice in SEQ=64,64.0"),
+        (["SIZES=[1,2],[1.0,2]"], None, "a value is given twice in"),
         (["SEQ=64"], FILE, "SEQ is given by -D and by the variants"),
         (["DIM=1,2"], FILE, "DIM is given by -D and by the variants"),
     ],
@@ -183,6 +186,7 @@ def test_a_thousand_and_no_more(folder: Path) -> None:
         ("[variants.product]\nSEQ = 64", "`SEQ` of `product` is no list of values"),
         ("[variants.product]\nSEQ = []", "`SEQ` of `product` is no list of values"),
         ("[variants.product]\nSEQ = [1, 1]", "`SEQ` of `product` has a value twice"),
+        ("[variants.product]\nSEQ = [1, 1.0]", "`SEQ` of `product` has a value twice"),
         ("#" * (1 << 20) + "\n", f"it has {(1 << 20) + 1} bytes"),
     ],
 )

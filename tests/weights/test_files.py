@@ -102,12 +102,25 @@ def test_a_file_that_is_cut_while_it_is_read(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_arrays(tmp_path: Path) -> None:
-    assert text(failure(open_source, tmp_path), tmp_path) == "error[ANE0410]: cannot read `DIR`: the folder holds no `.npy` file"
+    nothing = "error[ANE0410]: cannot read `DIR`: the folder holds no `.npy` and no `.safetensors` file"
+    assert text(failure(open_source, tmp_path), tmp_path) == nothing
+    (tmp_path / "pytorch_model.bin").write_bytes(b"")
+    assert text(failure(open_source, tmp_path), tmp_path) == nothing
     (tmp_path / "model.npz").write_bytes(b"")
     assert text(failure(open_source, tmp_path)).replace(str(tmp_path), "DIR") == (
-        "error[ANE0410]: cannot read `DIR`: the folder holds no `.npy` file\n"
-        "help: give the file itself: `DIR/model.npz` (the option may be repeated)"
+        f"{nothing}\nhelp: give the file itself: `DIR/model.npz` (the option may be repeated)"
     )
+
+
+def test_a_folder_of_compiled_weights(tmp_path: Path) -> None:
+    (tmp_path / "k/weights").mkdir(parents=True)
+    (tmp_path / "k/kernel.json").write_text("{}")
+    (tmp_path / "k/weights/w.bin").write_bytes(b"")
+    for folder in ("k", "k/weights"):
+        assert text(failure(open_source, tmp_path / folder)).replace(str(tmp_path), "DIR") == (
+            f"error[ANE0410]: cannot read `DIR/{folder}`: the folder holds no `.npy` and no `.safetensors` file\n"
+            "help: the weights of an artifact are compiled: `anedsl inspect DIR/k` and `anedsl run DIR/k` read them"
+        )
 
 
 def test_links_inside_of_a_folder(tmp_path: Path) -> None:
