@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+from threading import local
 from typing import Any
 
 import numpy as np
@@ -32,11 +34,13 @@ def from_half(array: Array) -> Array:
     given = np.ascontiguousarray(array).reshape(-1)
     if given.size < FEW:
         return array.astype(np.float32)
-    result = np.empty(given.size, np.float32)
+    result = np.empty(array.shape, np.float32)
+    flat = result.reshape(-1)
+    scratch = _scratch()
     for start in range(0, given.size, BLOCK):
-        piece, made = given[start : start + BLOCK], result[start : start + BLOCK]
+        piece, made = given[start : start + BLOCK], flat[start : start + BLOCK]
         halves, bits = piece.view(np.uint16), made.view(np.uint32)
-        if np.bitwise_and(halves, _HALF_MAGNITUDE).max() >= _HALF_INFINITY:
+        if np.bitwise_and(halves, _HALF_MAGNITUDE, out=scratch.halves[: piece.size]).max() >= _HALF_INFINITY:
             made[:] = piece
             continue
         # The signed copy fills the upper half with the sign, of which one bit is kept.
@@ -44,7 +48,7 @@ def from_half(array: Array) -> Array:
         np.left_shift(bits, _SHIFT, out=bits)
         np.bitwise_and(bits, _SIGNED, out=bits)
         np.multiply(made, _UP, out=made)
-    return result.reshape(array.shape)
+    return result
 
 
 def to_half(array: Array) -> Array:
@@ -54,20 +58,25 @@ def to_half(array: Array) -> Array:
         if given.size < FEW:
             return array.astype(np.float16)
         result = np.empty(given.size, np.float16)
-        scratch = _Scratch(min(given.size, BLOCK))
+        scratch = _scratch()
         for start in range(0, given.size, BLOCK):
             _to_half_block(given[start : start + BLOCK], result[start : start + BLOCK], scratch)
     return result.reshape(array.shape)
 
 
-class _Scratch:
-    """Memory for what lies between the steps of one block."""
+class _Scratch(local):
+    """Memory for what lies between the steps of one block, kept for each thread: to take it anew costs as much as to use it."""
 
-    def __init__(self, size: int) -> None:
-        self.bits = np.empty(size, np.uint32)
-        self.numbers = np.empty(size, np.float32)
-        self.halves = np.empty(size, np.uint16)
-        self.signs = np.empty(size, np.bool_)
+    def __init__(self) -> None:
+        self.bits = np.empty(BLOCK, np.uint32)
+        self.numbers = np.empty(BLOCK, np.float32)
+        self.halves = np.empty(BLOCK, np.uint16)
+        self.signs = np.empty(BLOCK, np.bool_)
+
+
+@cache
+def _scratch() -> _Scratch:
+    return _Scratch()
 
 
 def _to_half_block(given: Array, result: Array, scratch: _Scratch) -> None:
@@ -114,11 +123,10 @@ def to_half_exactly(array: Array) -> Array:
     if given.size < FEW:
         return array.astype(np.float16)
     result = np.empty(given.size, np.float16)
-    work = np.empty(min(given.size, BLOCK), np.uint32)
-    signs = np.empty(work.size, np.uint16)
+    scratch = _scratch()
     for start in range(0, given.size, BLOCK):
         piece, made = given[start : start + BLOCK], result[start : start + BLOCK].view(np.uint16)
-        bits, sign = work[: piece.size], signs[: piece.size]
+        bits, sign = scratch.bits[: piece.size], scratch.halves[: piece.size]
         with np.errstate(invalid="ignore"):
             np.multiply(piece, _DOWN, out=bits.view(np.float32))
         np.right_shift(bits, _SHIFT, out=bits)
@@ -146,10 +154,10 @@ def round_to_half(array: Array, *, in_place: bool = False) -> Array:
             return array.astype(np.float16).astype(np.float32)
         result = array if in_place and array.flags.writeable else np.empty(array.shape, np.float32)
         given, made = array.reshape(-1), result.reshape(-1)
-        scratch = np.empty(min(given.size, BLOCK), np.uint32)
+        scratch = _scratch()
         for start in range(0, given.size, BLOCK):
             piece = given[start : start + BLOCK]
-            _round_block(piece, made[start : start + BLOCK], scratch[: piece.size])
+            _round_block(piece, made[start : start + BLOCK], scratch.bits[: piece.size])
     return result
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from anedsl.diagnostics import Failure
 from anedsl.graph import CONST, Graph, Node, Value, complete_attributes
+from anedsl.reference.buffers import Buffers
 from anedsl.reference.numerics import Numerics
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -30,14 +31,16 @@ def execute(
     environment: dict[Value, Array] = {}
     for port in graph.inputs:
         environment[port.value] = rounding.held(np.asarray(inputs[port.name]), port.value.type.dtype)
+    buffers = Buffers()
     last = _last_uses(graph)
     for position, node in enumerate(graph.nodes):
-        results = _constant(node, rounding) if node.op is CONST else _compute(node, environment, rounding)
+        results = _constant(node, rounding) if node.op is CONST else _compute(node, environment, rounding, buffers)
         if observe is not None:
             observe(node, results)
         environment.update(zip(node.results, results, strict=True))
+        del results
         for value in last.get(position, ()):
-            del environment[value]
+            buffers.give(environment, value)
     return {port.name: rounding.result(environment[port.value], port.value.type.dtype) for port in graph.outputs}
 
 
@@ -81,7 +84,7 @@ def _constant(node: Node, rounding: Numerics) -> tuple[Array, ...]:
     return (rounding.held(node.attributes["val"].load().reshape(type.shape), type.dtype),)
 
 
-def _compute(node: Node, environment: Mapping[Value, Array], rounding: Numerics) -> tuple[Array, ...]:
+def _compute(node: Node, environment: Mapping[Value, Array], rounding: Numerics, buffers: Buffers) -> tuple[Array, ...]:
     ordered: list[Any] = []
     dtypes = {}
     for operand in node.op.operands:
@@ -96,10 +99,25 @@ def _compute(node: Node, environment: Mapping[Value, Array], rounding: Numerics)
             dtypes[operand.name] = given.type.dtype
     attributes = rounding.attributes(node.op, complete_attributes(node), dtypes)
     with np.errstate(all="ignore"):
-        results = node.op.reference(*ordered, **attributes)
+        results: Any = _elementwise(node, ordered, rounding, buffers)
+        if results is None:
+            results = node.op.reference(*ordered, **attributes)
         if not isinstance(results, tuple):
             results = (results,)
         return tuple(
             rounding.computed(np.asarray(r), value.type.dtype, node.op, ordered)
             for r, value in zip(results, node.results, strict=True)
         )
+
+
+def _elementwise(node: Node, operands: list[Any], rounding: Numerics, buffers: Buffers) -> Array | None:
+    """The result in memory that is free, where the op is a function of numpy's on floats; else None."""
+    function = getattr(node.op.reference, "__wrapped__", None)
+    if not isinstance(function, np.ufunc) or node.op.attributes or len(node.results) != 1 or not node.result.type.dtype.is_float:
+        return None
+    if any(not isinstance(array, np.ndarray) or array.dtype != rounding.float for array in operands):
+        return None
+    out = buffers.take(node.result.type.shape, rounding.float)
+    if out is not None:
+        function(*operands, out=out)
+    return out

@@ -130,3 +130,31 @@ def test_what_comes_of_an_input_may_be_larger(monkeypatch: pytest.MonkeyPatch) -
     body = "tensor<fp16, [3, 4]> y = tile(x = x, reps = tensor<int32, [2]>([3, 1]));"
     found = execute(read_text(program(body)).main, {"x": np.ones((1, 4), np.float16)})["y"]
     assert found.shape == (3, 4)
+
+
+def test_memory_is_not_written_again_while_a_view_of_it_lives() -> None:
+    """`b` is a view of what `a` was computed into; `a` itself is not needed any more when the others are computed."""
+    text = """kernel k {
+        input x: fp16[64, 128]
+        output y
+        a = x * 2
+        b = reshape(a, [128, 64])
+        c = a + 1
+        d = c * 3
+        e = d - 4
+        y = reshape(b, [64, 128]) + e * 0
+    }"""
+    x = np.linspace(-1, 1, 64 * 128).reshape(64, 128)
+    for numerics in ("fp64", "fp32", "fp16"):
+        np.testing.assert_allclose(outputs_of(text, {"x": x}, numerics)["y"], x * 2, rtol=2e-3, atol=1e-3)
+
+
+def test_what_the_caller_gave_and_got_is_left_alone() -> None:
+    text = "kernel k { input x: fp16[64, 128]; output a, b, c; a = x * 2; b = a + 1; c = b * b - a }"
+    x = np.ones((64, 128), np.float32)
+    first = outputs_of(text, {"x": x}, "fp32")
+    kept = {name: array.copy() for name, array in first.items()}
+    outputs_of(text, {"x": x * 3}, "fp32")
+    assert (x == 1).all()
+    assert all((first[name] == kept[name]).all() for name in kept)
+    assert [float(first[name][0, 0]) for name in "abc"] == [2, 3, 7]
