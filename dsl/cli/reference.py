@@ -111,10 +111,21 @@ def _support(name: str) -> list[str]:
     from anedsl.rules import support
 
     found = support(name)
-    rows = [[f"    {words}", _VERDICTS[found["verdict"][route]]] for route, words in _ROUTES.items()]
+    verdicts = {route: _VERDICTS[verdict] for route, verdict in found["verdict"].items()}
+    if found["verdict"]["inmemory"] == "works":
+        verdicts["inmemory"] = _seen(found)
+    rows = [[f"    {words}", verdicts[route]] for route, words in _ROUTES.items()]
     chips = ", ".join(f"{chip} {word}" for chip, word in found["chips"].items() if word)
     rows += [[f"    {label}", text] for label, text in (("chips", chips), ("instead", found["instead"])) if text]
     return ["", "on the ANE", output.table(rows).rstrip("\n")]
+
+
+def _seen(found: dict[str, Any]) -> str:
+    """What stands behind an op that works in memory."""
+    tried = {"runs": "works", "compiles": "compiles; no public source has run it", "mixed": "works for some element types"}
+    elsewhere = {"ok": "works on the e5 route", "unchecked": "runs on the e5 route, where its results were not compared"}
+    other = elsewhere.get(found["e5"], "native by the tables of the chips")
+    return tried.get(found["inmemory"], f"no trial on record; {other}")
 
 
 def _as_json(item: Op | Builtin) -> dict[str, Any]:

@@ -143,3 +143,18 @@ def test_sentences_of_the_list_are_whole() -> None:
     for line in lines:
         assert line.endswith("."), line
         assert not line.endswith(("..", ",.", ", .")), line
+
+
+@pytest.mark.parametrize(
+    ("op", "known"),
+    [
+        ("add", "works"),
+        ("conv", "no trial on record; works on the e5 route"),
+        ("non_maximum_suppression", "no trial on record; runs on the e5 route, where its results were not compared"),
+        ("expand_dims", "compiles; no public source has run it"),
+        ("gather", "refused"),
+    ],
+)
+def test_what_is_known_is_not_made_more_of(op: str, known: str) -> None:
+    lines = [line.split(maxsplit=2) for line in anedsl("ops", op).out.splitlines()]
+    assert ["in", "memory", known] in lines
