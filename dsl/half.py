@@ -29,12 +29,12 @@ _HALF_MAGNITUDE, _HALF_SIGN, _HALF_INFINITY = np.uint16(0x7FFF), np.uint16(0x800
 _UP, _DOWN = np.float32(2.0**112), np.float32(2.0**-112)
 
 
-def from_half(array: Array) -> Array:
-    """A float16 array as float32."""
+def from_half(array: Array, out: Array | None = None) -> Array:
+    """A float16 array as float32; `out` is a contiguous array of that shape and type that may be written into."""
     given = np.ascontiguousarray(array).reshape(-1)
     if given.size < FEW:
         return array.astype(np.float32)
-    result = np.empty(array.shape, np.float32)
+    result = np.empty(array.shape, np.float32) if out is None else out
     flat = result.reshape(-1)
     scratch = _scratch()
     for start in range(0, given.size, BLOCK):

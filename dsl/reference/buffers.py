@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
+from threading import local
 from typing import Any
 
 import numpy as np
@@ -18,11 +20,19 @@ ALONE = 2
 """The references to an array that only this module still knows: the variable, and the argument of the count itself."""
 
 
-class Buffers:
-    """Arrays that nothing else refers to."""
+MOST_BYTES = 1 << 22
+"""The size up to which an array is kept for the next run."""
+
+
+class Buffers(local):
+    """Arrays that nothing else refers to. Each thread has its own."""
 
     def __init__(self) -> None:
         self._free: list[Array] = []
+
+    def trim(self) -> None:
+        """Forgets what is too large to be held between two runs."""
+        self._free = [array for array in self._free if array.nbytes <= MOST_BYTES]
 
     def give(self, environment: dict[Any, Array], value: Any) -> None:
         """Removes a value. Its array is kept if it has memory of its own, and neither a view nor the caller refers to it."""
@@ -38,3 +48,9 @@ class Buffers:
             if array.shape == shape and array.dtype == dtype:
                 return self._free.pop(index)
         return None
+
+
+@cache
+def buffers() -> Buffers:
+    """The memory that this thread's runs hand on."""
+    return Buffers()

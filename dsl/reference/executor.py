@@ -9,7 +9,7 @@ import numpy as np
 
 from anedsl.diagnostics import Failure
 from anedsl.graph import CONST, Graph, Node, Value, complete_attributes
-from anedsl.reference.buffers import Buffers
+from anedsl.reference.buffers import Buffers, buffers
 from anedsl.reference.numerics import Numerics
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -28,19 +28,22 @@ def execute(
     """
     _check_sizes(graph)
     rounding = Numerics(numerics)
+    free = buffers()
     environment: dict[Value, Array] = {}
     for port in graph.inputs:
-        environment[port.value] = rounding.held(np.asarray(inputs[port.name]), port.value.type.dtype)
-    buffers = Buffers()
+        environment[port.value] = rounding.held(np.asarray(inputs[port.name]), port.value.type.dtype, free)
     last = _last_uses(graph)
-    for position, node in enumerate(graph.nodes):
-        results = _constant(node, rounding) if node.op is CONST else _compute(node, environment, rounding, buffers)
-        if observe is not None:
-            observe(node, results)
-        environment.update(zip(node.results, results, strict=True))
-        del results
-        for value in last.get(position, ()):
-            buffers.give(environment, value)
+    try:
+        for position, node in enumerate(graph.nodes):
+            results = _constant(node, rounding) if node.op is CONST else _compute(node, environment, rounding, free)
+            if observe is not None:
+                observe(node, results)
+            environment.update(zip(node.results, results, strict=True))
+            del results
+            for value in last.get(position, ()):
+                free.give(environment, value)
+    finally:
+        free.trim()
     return {port.name: rounding.result(environment[port.value], port.value.type.dtype) for port in graph.outputs}
 
 
@@ -84,7 +87,7 @@ def _constant(node: Node, rounding: Numerics) -> tuple[Array, ...]:
     return (rounding.held(node.attributes["val"].load().reshape(type.shape), type.dtype),)
 
 
-def _compute(node: Node, environment: Mapping[Value, Array], rounding: Numerics, buffers: Buffers) -> tuple[Array, ...]:
+def _compute(node: Node, environment: Mapping[Value, Array], rounding: Numerics, free: Buffers) -> tuple[Array, ...]:
     ordered: list[Any] = []
     dtypes = {}
     for operand in node.op.operands:
@@ -99,7 +102,7 @@ def _compute(node: Node, environment: Mapping[Value, Array], rounding: Numerics,
             dtypes[operand.name] = given.type.dtype
     attributes = rounding.attributes(node.op, complete_attributes(node), dtypes)
     with np.errstate(all="ignore"):
-        results: Any = _elementwise(node, ordered, rounding, buffers)
+        results: Any = _elementwise(node, ordered, rounding, free)
         if results is None:
             results = node.op.reference(*ordered, **attributes)
         if not isinstance(results, tuple):
@@ -110,14 +113,14 @@ def _compute(node: Node, environment: Mapping[Value, Array], rounding: Numerics,
         )
 
 
-def _elementwise(node: Node, operands: list[Any], rounding: Numerics, buffers: Buffers) -> Array | None:
+def _elementwise(node: Node, operands: list[Any], rounding: Numerics, free: Buffers) -> Array | None:
     """The result in memory that is free, where the op is a function of numpy's on floats; else None."""
     function = getattr(node.op.reference, "__wrapped__", None)
     if not isinstance(function, np.ufunc) or node.op.attributes or len(node.results) != 1 or not node.result.type.dtype.is_float:
         return None
     if any(not isinstance(array, np.ndarray) or array.dtype != rounding.float for array in operands):
         return None
-    out = buffers.take(node.result.type.shape, rounding.float)
+    out = free.take(node.result.type.shape, rounding.float)
     if out is not None:
         function(*operands, out=out)
     return out

@@ -9,6 +9,7 @@ import numpy as np
 
 from anedsl.half import from_half, round_to_half, to_half_exactly
 from anedsl.ops.record import Op
+from anedsl.reference.buffers import Buffers
 from anedsl.types import FP16, DType
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -28,7 +29,7 @@ class Numerics:
         self.name = name
         self.float = np.dtype(np.float64 if name == "fp64" else np.float32)
 
-    def held(self, array: Array, dtype: DType) -> Array:
+    def held(self, array: Array, dtype: DType, free: Buffers | None = None) -> Array:
         """Numbers as they are held between ops: rounded to the element type where these numerics round."""
         if not dtype.is_float:
             # Integers of every width are held in int32; MIL has no wider ones.
@@ -38,7 +39,7 @@ class Numerics:
             with np.errstate(over="ignore"):
                 return array.astype(np.float16).astype(np.float32)
         if array.dtype == np.float16 and self.float == np.float32:
-            return from_half(array)
+            return from_half(array, None if free is None else free.take(array.shape, self.float))
         array = array.astype(self.float, copy=False)
         return round_to_half(array) if self.name == "fp16" and dtype is FP16 else array
 
