@@ -34,14 +34,15 @@ def check_types(graph: Graph, dialect: str) -> None:
 
 
 def _bad_input(port: Port, dialect: str) -> Diagnostic | None:
+    type = port.value.type
+    array = not is_state(type)
+    if array and _is_array(type) and UNKNOWN not in sizes_of(type):
+        return None
     from anedsl.diagnostics.artifacts import NeedsNewerOpset, NotWritable
 
-    type = port.value.type
-    if not is_state(type):
+    if array:
         if not _is_array(type):
             return _bad_type(port, "input")
-        if UNKNOWN not in sizes_of(type):
-            return None
         reason = "its description says which sizes `?` may be, and the program does not"
         return NotWritable(span=port.span, what=f"input `{port.name}` of type `{type}`", where="in an mlpackage", reason=reason)
     [held] = compound(type.dtype).parts

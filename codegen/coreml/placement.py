@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from anedsl.diagnostics import counted
+
 ANE, CPU, GPU, UNKNOWN = "ANE", "CPU", "GPU", "unknown"
 
 _DEVICES = {"MLNeuralEngineComputeDevice": ANE, "MLCPUComputeDevice": CPU, "MLGPUComputeDevice": GPU}
@@ -103,5 +105,5 @@ def _totals(found: Placement) -> str:
     for device, total in found.totals.items():
         cost = "" if total["cost"] is None else f" ({total['cost']:.1%} of the estimated cost)"
         count = total["ops"]
-        parts.append(f"{count} op{'' if count == 1 else 's'} on {device}{cost}" if device != UNKNOWN else f"{count} unknown")
+        parts.append(f"{counted(count, 'op')} on {device}{cost}" if device != UNKNOWN else f"{count} unknown")
     return ", ".join(parts) or "no ops"

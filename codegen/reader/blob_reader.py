@@ -14,7 +14,7 @@ import numpy as np
 
 from anedsl.codegen.blob import ALIGNMENT, ALL_CODES, SENTINEL, VERSION, aligned
 from anedsl.data import CHUNK_ELEMENTS, Array
-from anedsl.diagnostics import Failure
+from anedsl.diagnostics import Failure, counted
 from anedsl.source import NOWHERE, Span
 from anedsl.types import DTYPES, Shape
 from anedsl.weights.files import FileRegion, open_file, read
@@ -221,7 +221,7 @@ def _up_to(most: int) -> str:
 
 
 def _bytes(count: int) -> str:
-    return f"{count} byte{'' if count == 1 else 's'}"
+    return counted(count, "byte")
 
 
 def _number(value: int) -> str:

@@ -9,7 +9,7 @@ import typer
 
 from anedsl import frontend
 from anedsl.cli import common, output, usage
-from anedsl.diagnostics import Failure, Sink
+from anedsl.diagnostics import Failure, Sink, counted
 from anedsl.elaborate.modules import LoadedModule
 
 
@@ -41,7 +41,7 @@ def check_file(
     else:
         output.show(found, sys.stdout)
         if not found:
-            sys.stdout.write(f"{file}: {checked} kernel{'' if checked == 1 else 's'}, no problems found\n")
+            sys.stdout.write(f"{file}: {counted(checked, 'kernel')}, no problems found\n")
     if sink.errors or (strict and found):
         raise typer.Exit(1)
 

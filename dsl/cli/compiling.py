@@ -12,7 +12,7 @@ import typer
 from anedsl import frontend
 from anedsl.choices import EMITTED
 from anedsl.cli import common, output, usage
-from anedsl.diagnostics import Diagnostic, Failure, Sink
+from anedsl.diagnostics import Diagnostic, Failure, Sink, counted
 from anedsl.elaborate.modules import LoadedModule
 
 if TYPE_CHECKING:
@@ -269,15 +269,11 @@ def show_artifacts(artifacts: Sequence[Artifact]) -> None:
 def _summary(manifest: dict[str, Any]) -> str:
     weights = manifest["bytes"]["weights"]
     parts = [
-        _counted(manifest["ops"]["total"], "op"),
+        counted(manifest["ops"]["total"], "op"),
         f"{output.quantity(manifest['flops'])}FLOP".replace("FLOP", " FLOPs" if manifest["flops"] < 1e3 else "FLOPs"),
     ]
     if manifest["weights"]:
         parts.append(
-            f"{_counted(len(manifest['weights']), 'weight')} ({output.quantity(weights)}{'B' if weights >= 1e3 else ' B'})"
+            f"{counted(len(manifest['weights']), 'weight')} ({output.quantity(weights)}{'B' if weights >= 1e3 else ' B'})"
         )
     return ", ".join(parts)
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"

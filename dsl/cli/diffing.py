@@ -211,7 +211,7 @@ def _row_text(request: DiffRequest, row: Row) -> str:
     name = row.left if row.left == row.right else f"{row.left} and {row.right}"
     difference = result.difference
     if difference is None:
-        lines = [f"{name}: the same program, {row.ops[0]} op{'' if row.ops[0] == 1 else 's'}"]
+        lines = [f"{name}: the same program, {counted(row.ops[0], 'op')}"]
     else:
         lines = [f"{name}: different, first in {_KINDS[difference.kind]}: {difference.text}"]
         for side, path, place in (("A", request.left, difference.left), ("B", request.right, difference.right)):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from anedsl.cli import output
-from anedsl.diagnostics import Diagnostic, Failure, Sink
+from anedsl.diagnostics import Diagnostic, Failure, Sink, counted
 
 if TYPE_CHECKING:
     from anedsl.codegen.packs import Surface
@@ -92,12 +92,8 @@ _CHUNK = {
 def _chunks_text(content: dict[str, Any]) -> str:
     rows = [[str(chunk[key]) for key in _CHUNK] for chunk in content["chunks"]]
     totals = content["totals"]
-    end = f"\n{_count(totals['chunks'], 'chunk')}, {totals['bytes']} bytes of data, {totals['file_bytes']} bytes in all\n"
+    end = f"\n{counted(totals['chunks'], 'chunk')}, {totals['bytes']} bytes of data, {totals['file_bytes']} bytes in all\n"
     return output.table([list(_CHUNK.values()), *rows], frozenset({0, 2, 3, 4})) + end
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 # ---- a program ----
@@ -224,8 +220,8 @@ def _model_text(content: dict[str, Any]) -> str:
         totals = function["totals"]
         least = "at least " if function["opaque"] else ""
         work = f"{least}{output.quantity(totals['flops'])} arithmetic operations"
-        held = f"{_count(totals['weights'], 'weight')} with {totals['weight_bytes']} bytes"
-        parts.append(f"\n{_count(totals['ops'], 'op')}, {work}, {held}\n")
+        held = f"{counted(totals['weights'], 'weight')} with {totals['weight_bytes']} bytes"
+        parts.append(f"\n{counted(totals['ops'], 'op')}, {work}, {held}\n")
         unsized = function["unknown_sizes"]
         if others := [name for name in function["opaque"] if name not in unsized]:
             parts.append(f"without a record, and not computed: {', '.join(others)}\n")

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
-from anedsl.diagnostics import Diagnostic
+from anedsl.diagnostics import Diagnostic, counted
 
 TEXT, CONCISE, JSON = "text", "concise", "json"
 
@@ -55,12 +55,8 @@ def show(diagnostics: Sequence[Diagnostic], stream: TextIO | None = None) -> Non
 def count(diagnostics: Iterable[Diagnostic]) -> str:
     """`2 errors, 1 warning`."""
     severities = [diagnostic.severity for diagnostic in diagnostics]
-    parts = [_plural(severities.count(kind), kind) for kind in ("error", "warning") if kind in severities]
+    parts = [counted(severities.count(kind), kind) for kind in ("error", "warning") if kind in severities]
     return ", ".join(parts) or "no problems found"
-
-
-def _plural(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def report_failure(diagnostics: Sequence[Diagnostic]) -> None:

@@ -12,14 +12,12 @@ import numpy as np
 from anedsl.diagnostics import Failure
 from anedsl.diagnostics.base import Diagnostic
 from anedsl.elaborate.values import ConstTensor, describe, is_number
-from anedsl.ops.call import MAX_RANK
+from anedsl.ops.call import MAX_CONST_ELEMENTS, MAX_RANK
 from anedsl.source import Span
 from anedsl.types import DType
 
 MAX_BITS = 4096
 """How large an integer may grow between operations."""
-MAX_CONST_ELEMENTS = 2**27
-"""The most elements of a compile-time tensor: 1 GB in float64."""
 MAX_SEQUENCE = 1_000_000
 
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {

@@ -15,6 +15,7 @@ from anedsl.elaborate.calls import Site, list_tensor
 from anedsl.elaborate.values import Builtin, ConstTensor, describe, is_integer, is_number, is_tensor
 from anedsl.graph import Value
 from anedsl.ops import OPS
+from anedsl.ops.call import MAX_CONST_ELEMENTS
 from anedsl.ops.record import REQUIRED
 from anedsl.types import DTYPES
 
@@ -178,7 +179,7 @@ def _arange(site: Site, start: Any, stop: Any = None, step: Any = 1) -> ConstTen
     start, stop, step = _bounds(site, start, stop, step, is_number, "a number")
     low, high, by = (arithmetic.finite(v, site.span) for v in (start, stop, step))
     steps = (high - low) / by
-    count = max(math.ceil(steps), 0) if math.isfinite(steps) else arithmetic.MAX_CONST_ELEMENTS + 1
+    count = max(math.ceil(steps), 0) if math.isfinite(steps) else MAX_CONST_ELEMENTS + 1
     arithmetic.check_size((count,), site.span)
     if count == 0:
         raise _problem(site, "start", "`arange` has no element")

@@ -8,6 +8,7 @@ from anedsl.diagnostics import Diagnostic, Failure, Sink
 from anedsl.elaborate.builder import GraphBuilder
 from anedsl.elaborate.scope import Scope
 from anedsl.elaborate.values import ConstTensor
+from anedsl.ops.call import MAX_CONST_ELEMENTS
 from anedsl.source import Span
 from anedsl.syntax.tokens import MAX_NESTING
 
@@ -20,7 +21,7 @@ MAX_ERRORS = 20
 MAX_LIST_VALUES = 2_000_000
 """How many values the lists of a kernel may hold together, each counted wherever a list holds it."""
 MAX_LIST_NESTING = 32
-MAX_COMPUTED = 1 << 27
+MAX_COMPUTED = MAX_CONST_ELEMENTS
 """How many elements the compile-time tensors that a kernel computes may have together: no more than one of them alone."""
 
 

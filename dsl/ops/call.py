@@ -18,6 +18,9 @@ SHORT = 24
 MAX_ELEMENTS = 2**31 - 1
 """The most elements one tensor may have: MIL counts them in int32."""
 
+MAX_CONST_ELEMENTS = 2**27
+"""The most elements of a tensor that is computed at compile time, or from consts alone: 1 GB in float64."""
+
 
 class Call:
     """One use of an op: operand types, attributes, and the author's places of each.

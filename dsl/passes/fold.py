@@ -9,12 +9,11 @@ import numpy as np
 from anedsl.compression import StoredData, scale_shape
 from anedsl.data import Array, ArrayData, Data, DerivedData, FillData
 from anedsl.graph import CONST, Graph, Node, Value, make_const
+from anedsl.ops.call import MAX_CONST_ELEMENTS
 from anedsl.passes.rewriter import Rewriter
 
 EAGER = 1024
 """Results of at most so many elements are computed at once, so that other passes see their numbers."""
-LARGEST = 2**27
-"""A folded tensor may have so many elements; larger ones are left to the program."""
 
 
 def fold_constants(graph: Graph) -> Graph:
@@ -36,7 +35,7 @@ def fold_constants(graph: Graph) -> Graph:
             or node.op.constexpr
             or node.op.opaque
             or not all(p is not None and p.op is CONST for p in producers)
-            or any(result.type.size > LARGEST for result in node.results)
+            or any(result.type.size > MAX_CONST_ELEMENTS for result in node.results)
         ):
             rewriter.keep(node)
         else:
@@ -48,7 +47,12 @@ def fold_sources(graph: Graph) -> Graph:
     """Replaces ops that take no tensor at all, such as `range_1d`, by consts."""
     rewriter = Rewriter(graph)
     for node in graph.nodes:
-        if node.operands or node.op is CONST or node.op.opaque or any(result.type.size > LARGEST for result in node.results):
+        if (
+            node.operands
+            or node.op is CONST
+            or node.op.opaque
+            or any(result.type.size > MAX_CONST_ELEMENTS for result in node.results)
+        ):
             rewriter.keep(node)
             continue
         for array, result in zip(evaluate(node, {}), node.results, strict=True):

@@ -9,6 +9,7 @@ import numpy as np
 
 from anedsl.diagnostics import Failure
 from anedsl.graph import CONST, Graph, Node, Value, complete_attributes
+from anedsl.ops.call import MAX_CONST_ELEMENTS
 from anedsl.reference.buffers import Buffers, buffers
 from anedsl.reference.numerics import Numerics
 
@@ -52,20 +53,18 @@ def _check_sizes(graph: Graph) -> None:
 
     One that is no larger than what it is made of, such as a transposed weight, is left to be computed.
     """
-    from anedsl.passes.fold import LARGEST
-
     fixed: set[Value] = set()
     for node in graph.nodes:
         if not fixed.issuperset(node.values):
             continue
         fixed.update(node.results)
-        limit = max(LARGEST, sum(value.type.size for value in node.values))
+        limit = max(MAX_CONST_ELEMENTS, sum(value.type.size for value in node.values))
         for result in node.results:
             if node.op is not CONST and result.type.size > limit:
                 from anedsl.diagnostics.shapes import TensorTooLarge
 
                 count = result.type.size
-                raise Failure(TensorTooLarge(span=node.span, type=str(result.type), count=count, limit=LARGEST))
+                raise Failure(TensorTooLarge(span=node.span, type=str(result.type), count=count, limit=MAX_CONST_ELEMENTS))
 
 
 def _last_uses(graph: Graph) -> dict[int, list[Value]]:
@@ -115,6 +114,7 @@ def _compute(node: Node, environment: Mapping[Value, Array], rounding: Numerics,
 
 def _elementwise(node: Node, operands: list[Any], rounding: Numerics, free: Buffers) -> Array | None:
     """The result in memory that is free, where the op is a function of numpy's on floats; else None."""
+    # `keeping` wraps a function that may be one of numpy's own.
     function = getattr(node.op.reference, "__wrapped__", None)
     if not isinstance(function, np.ufunc) or node.op.attributes or len(node.results) != 1 or not node.result.type.dtype.is_float:
         return None

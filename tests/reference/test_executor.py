@@ -8,7 +8,7 @@ import pytest
 from anedsl.codegen.reader import read_text
 from anedsl.diagnostics import Failure
 from anedsl.graph import Graph
-from anedsl.passes import fold
+from anedsl.reference import executor
 from anedsl.reference.executor import execute
 from tests.language.kernels import outputs_of
 from tests.reader.texts import program
@@ -113,20 +113,20 @@ def of_consts(op: str) -> Graph:
 def test_a_huge_tensor_made_of_consts_is_refused(op: str, monkeypatch: pytest.MonkeyPatch) -> None:
     graph, x = of_consts(op), np.ones((1, 4), np.float16)
     execute(graph, {"x": x})
-    monkeypatch.setattr(fold, "LARGEST", 8)
+    monkeypatch.setattr(executor, "MAX_CONST_ELEMENTS", 8)
     with pytest.raises(Failure, match="ANE0248"):
         execute(graph, {"x": x})
 
 
 def test_a_huge_const_may_be_moved(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fold, "LARGEST", 4)
+    monkeypatch.setattr(executor, "MAX_CONST_ELEMENTS", 4)
     graph = of_consts("fp16, [4, 2]> r = transpose(x = c, perm = tensor<int32, [2]>([1, 0]))")
     found = execute(graph, {"x": np.ones((1, 4), np.float16)})["r"]
     np.testing.assert_array_equal(found, np.arange(1, 9).reshape(2, 4).T)
 
 
 def test_what_comes_of_an_input_may_be_larger(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fold, "LARGEST", 4)
+    monkeypatch.setattr(executor, "MAX_CONST_ELEMENTS", 4)
     body = "tensor<fp16, [3, 4]> y = tile(x = x, reps = tensor<int32, [2]>([3, 1]));"
     found = execute(read_text(program(body)).main, {"x": np.ones((1, 4), np.float16)})["y"]
     assert found.shape == (3, 4)
