@@ -180,8 +180,10 @@ class _Sink:
             self.hash.update(view)
             return
         if self._thread is None:
-            self._thread = Thread(target=self._run, daemon=True)
-            self._thread.start()
+            thread = Thread(target=self._run, daemon=True)
+            thread.start()
+            # Not before it runs: an interruption in between would make `close` wait for a thread that never started.
+            self._thread = thread
         self.check()
         self._room.acquire()
         self._queue.put(view)

@@ -22,6 +22,9 @@ LOOKS = 20
 ATTEMPTS = 100
 """How often a compile tries to be the last of several that write the same artifact."""
 
+_writing: set[tuple[Path, str]] = set()
+"""What this process is replacing at this moment."""
+
 
 @contextmanager
 def replaced_folder(parent: Path, name: str) -> Iterator[Path]:
@@ -35,16 +38,25 @@ def replaced_folder(parent: Path, name: str) -> Iterator[Path]:
         parent.mkdir(parents=True, exist_ok=True)
         _clean(parent, name)
         _refuse_foreign(target)
-        shutil.rmtree(fresh, ignore_errors=True)
-        fresh.mkdir()
+        _writing.add((parent, name))
         try:
+            fresh.mkdir()
             yield fresh
             _swap(fresh, target)
         except BaseException:
             shutil.rmtree(fresh, ignore_errors=True)
             raise
+        finally:
+            _writing.discard((parent, name))
     except OSError as error:
         _cannot_write(target, error)
+
+
+def abandon() -> None:
+    """Leaves every folder that this process is replacing as it was: for a process that ends in the middle of its work."""
+    for parent, name in list(_writing):
+        with suppress(OSError):
+            _clean(parent, name)
 
 
 def is_artifact(folder: Path) -> bool:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import active_children, get_context, parent_process
-from threading import Thread
-from typing import TYPE_CHECKING, NamedTuple
+from threading import Thread, main_thread
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from anedsl import frontend
 from anedsl.cli import common, compiling
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 ALONE = 0.5
 """Seconds of work after which more processes are worth their start, unless `-j` says how many there are."""
 
-PATIENCE = 20.0
-"""Seconds that a process has to remove what it was writing when the parent has gone."""
+PATIENCE = 10.0
+"""Seconds after which a process whose parent has gone is ended even if its main thread does not answer."""
 
 
 class Outcome(NamedTuple):
@@ -139,46 +139,34 @@ def _stop(pool: ProcessPoolExecutor) -> None:
 # In the processes.
 
 
-class Stopped(BaseException):
-    """Raised where the work of a process stands when it is asked to stop: whoever is writing removes what he wrote."""
-
-
 class _Process:
     """The state of a process of the pool."""
 
     compiler: Compiler | None = None
-    request: Request | None = None
-    busy = False
-    stopping = False
+    request: Request
+    abandon: Callable[[], None]
 
 
 def _begin(request: Request) -> None:
+    # Loaded before a signal can come: it might come in the middle of this import.
+    from anedsl.codegen.folder import abandon
+
     _Process.request = request
+    _Process.abandon = abandon
     signal.signal(signal.SIGTERM, _on_stop)
     Thread(target=_watch_parent, daemon=True).start()
 
 
-def _on_stop(*_: object) -> None:
-    if not _Process.busy:
-        os._exit(1)
-    # A second request must not disturb the cleaning up after the first.
-    if not _Process.stopping:
-        _Process.stopping = True
-        raise Stopped
+def _on_stop(*_: object) -> NoReturn:
+    """Ends the process, without an exception: that could come where it is lost, in a callback or in the pool's own code."""
+    _Process.abandon()
+    os._exit(1)
 
 
 def _compile(variant: Variant) -> Outcome:
-    _Process.busy = True
-    try:
-        if _Process.compiler is None:
-            assert _Process.request is not None
-            _Process.compiler = Compiler(_Process.request)
-        return _Process.compiler.compile(variant)
-    except Stopped:
-        # The pool would only give the process more work, or nothing at all to wake it.
-        os._exit(1)
-    finally:
-        _Process.busy = False
+    if _Process.compiler is None:
+        _Process.compiler = Compiler(_Process.request)
+    return _Process.compiler.compile(variant)
 
 
 def _watch_parent() -> None:
@@ -187,8 +175,7 @@ def _watch_parent() -> None:
     if parent is None:
         return
     parent.join()
-    os.kill(os.getpid(), signal.SIGTERM)
-    until = time.monotonic() + PATIENCE
-    while _Process.busy and time.monotonic() < until:
-        time.sleep(0.05)
-    os._exit(1)
+    signal.pthread_kill(main_thread().ident or 0, signal.SIGTERM)
+    # The main thread acts on it as soon as it is back in Python; a system call on a slow disk may keep it.
+    time.sleep(PATIENCE)
+    _on_stop()

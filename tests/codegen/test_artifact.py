@@ -371,6 +371,40 @@ def test_without_an_exchange_the_old_artifact_is_moved_aside(tmp_path: Path, bef
     assert tree(tmp_path / "rmsnorm_bwd") != before
 
 
+def test_a_process_that_ends_while_writing_leaves_the_old_artifact(tmp_path: Path, before: dict[str, bytes]) -> None:
+    with replaced_folder(tmp_path, "rmsnorm_bwd") as folder:
+        (folder / "model.mil").write_text("half")
+        swapping.abandon()
+        assert os.listdir(tmp_path) == ["rmsnorm_bwd"]
+        assert tree(tmp_path / "rmsnorm_bwd") == before
+        folder.mkdir()
+    # What is finished is not touched.
+    swapping.abandon()
+    assert os.listdir(tmp_path / "rmsnorm_bwd") == []
+
+
+@pytest.mark.usefixtures("two_steps")
+def test_a_process_that_ends_while_swapping_puts_the_old_artifact_back(
+    tmp_path: Path, before: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename = Path.rename
+    seen = []
+
+    def end(self: Path, target: Path) -> Path:
+        if ".tmp-" in self.name:
+            assert not target.exists()
+            swapping.abandon()
+            seen.append(tree(target))
+            raise KeyboardInterrupt
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", end)
+    with pytest.raises(KeyboardInterrupt):
+        write(rmsnorm_bwd(128), "", Options(), tmp_path)
+    assert seen == [before]
+    assert tree(tmp_path / "rmsnorm_bwd") == before
+
+
 def test_an_exchange_that_is_refused_leaves_the_old_artifact(
     tmp_path: Path, before: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:

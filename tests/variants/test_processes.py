@@ -101,9 +101,13 @@ def test_an_interruption_leaves_nothing_behind(compile_that_takes_long: tuple[su
 
 
 @pytest.mark.parametrize("kill", [signal.SIGKILL, signal.SIGTERM])
-def test_processes_do_not_outlive_their_parent(compile_that_takes_long: tuple[subprocess.Popen[str], Path], kill: int) -> None:
+@pytest.mark.parametrize("after", [0, 0.4, 1.7])
+def test_processes_do_not_outlive_their_parent(
+    compile_that_takes_long: tuple[subprocess.Popen[str], Path], kill: int, after: float
+) -> None:
     process, out = compile_that_takes_long
     mine = children(process.pid)
+    time.sleep(after)
     process.send_signal(kill)
     process.wait(timeout=30)
     assert waited(lambda: not any(map(alive, mine)))
