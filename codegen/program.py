@@ -12,7 +12,7 @@ from anedsl.codegen.mil_types import ELEMENTS, STRING, compound
 from anedsl.codegen.names import WORDS, Names, is_legal, legal, unique_files
 from anedsl.data import Array, Data, rounded
 from anedsl.diagnostics import Failure
-from anedsl.graph import Graph, Node, Value, Weight
+from anedsl.graph import Graph, Node, Value, Weight, number_type
 from anedsl.ops.record import Attribute, Op, Operand
 from anedsl.source import Span
 from anedsl.types import BOOL, FP32, INT32, DType, TensorType
@@ -314,12 +314,7 @@ def _attribute_dtype(node: Node, attribute: Attribute) -> DType:
         return BOOL
     if kind in ("string", "dtype", "literal", "listed"):
         return STRING
-    if attribute.domain is not None:
-        for operand in node.op.operands:
-            found = node.operands.get(operand.name)
-            if found and operand.domain.name == attribute.domain.name:
-                return (found[0] if isinstance(found, tuple) else found).type.dtype
-    return FP32
+    return number_type(node, attribute)
 
 
 def literal(given: Array, type: TensorType, span: Span, infinite: bool = False) -> Array:

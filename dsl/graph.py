@@ -13,7 +13,7 @@ from anedsl.data import Data
 from anedsl.ops.call import Call, infer
 from anedsl.ops.record import REQUIRED, Attribute, Op
 from anedsl.source import NOWHERE, Span
-from anedsl.types import TensorType
+from anedsl.types import FP32, DType, TensorType
 
 
 class Value:
@@ -123,6 +123,16 @@ def complete_attributes(node: Node) -> dict[str, Any]:
             if default is not None:
                 found[attribute.name] = default
     return found
+
+
+def number_type(node: Node, attribute: Attribute) -> DType:
+    """The element type that a program gives a float attribute: that of the operands in its domain, else fp32."""
+    if attribute.domain is not None:
+        for operand in node.op.operands:
+            found = node.operands.get(operand.name)
+            if found and operand.domain.name == attribute.domain.name:
+                return (found[0] if isinstance(found, tuple) else found).type.dtype
+    return FP32
 
 
 def is_op(node: Node, *names: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from anedsl.data import Array
-from anedsl.graph import Node
+from anedsl.graph import Node, number_type
 from anedsl.ops.record import Attribute
 from anedsl.types import FP32, DType
 
@@ -47,23 +47,13 @@ def nested(array: Array, dtype: DType) -> str:
     return f"[{', '.join(nested(part, dtype) for part in array)}]"
 
 
-def attribute_dtype(node: Node, attribute: Attribute) -> DType:
-    """The element type that a float attribute is rounded to: that of the operands in its domain, else fp32."""
-    if attribute.domain is not None:
-        for operand in node.op.operands:
-            found = node.operands.get(operand.name)
-            if found and operand.domain.name == attribute.domain.name:
-                return (found[0] if isinstance(found, tuple) else found).type.dtype
-    return FP32
-
-
 def attribute_text(node: Node, attribute: Attribute, value: Any) -> str:
     """The value of an attribute as a call gives it."""
     if isinstance(value, (tuple, list, np.ndarray)):
         return f"[{', '.join(attribute_text(node, attribute, item) for item in value)}]"
     kind = attribute.kind.removesuffix("s")
     if kind == "float":
-        dtype = attribute_dtype(node, attribute)
+        dtype = number_type(node, attribute)
         return number(value, dtype if dtype.is_float else FP32)
     if kind == "bool":
         return "true" if value else "false"
@@ -80,7 +70,7 @@ def string(text: str) -> str:
 
 def held_number(node: Node, attribute: Attribute, value: Any) -> float:
     """The value of a float attribute, or one of several, as a program holds it."""
-    dtype = attribute_dtype(node, attribute)
+    dtype = number_type(node, attribute)
     with np.errstate(over="ignore"):
         return float(_FLOATS[dtype.name if dtype.is_float else "fp32"](value))
 

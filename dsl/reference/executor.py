@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from anedsl.diagnostics import Failure
-from anedsl.graph import CONST, Graph, Node, Value, complete_attributes
+from anedsl.graph import CONST, Graph, Node, Value
 from anedsl.ops.call import MAX_CONST_ELEMENTS
 from anedsl.reference.buffers import Buffers, buffers
 from anedsl.reference.numerics import Numerics
@@ -87,19 +87,8 @@ def _constant(node: Node, rounding: Numerics) -> tuple[Array, ...]:
 
 
 def _compute(node: Node, environment: Mapping[Value, Array], rounding: Numerics, free: Buffers) -> tuple[Array, ...]:
-    ordered: list[Any] = []
-    dtypes = {}
-    for operand in node.op.operands:
-        given = node.operands.get(operand.name)
-        if given is None:
-            ordered.append(None)
-        elif isinstance(given, tuple):
-            ordered.append(tuple(environment[value] for value in given))
-            dtypes[operand.name] = given[0].type.dtype
-        else:
-            ordered.append(environment[given])
-            dtypes[operand.name] = given.type.dtype
-    attributes = rounding.attributes(node.op, complete_attributes(node), dtypes)
+    ordered = [_given(node.operands.get(operand.name), environment) for operand in node.op.operands]
+    attributes = rounding.attributes(node)
     with np.errstate(all="ignore"):
         results: Any = _elementwise(node, ordered, rounding, free)
         if results is None:
@@ -110,6 +99,12 @@ def _compute(node: Node, environment: Mapping[Value, Array], rounding: Numerics,
             rounding.computed(np.asarray(r), value.type.dtype, node.op, ordered)
             for r, value in zip(results, node.results, strict=True)
         )
+
+
+def _given(operand: Any, environment: Mapping[Value, Array]) -> Any:
+    if isinstance(operand, tuple):
+        return tuple(environment[value] for value in operand)
+    return None if operand is None else environment[operand]
 
 
 def _elementwise(node: Node, operands: list[Any], rounding: Numerics, free: Buffers) -> Array | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from anedsl.graph import Node, complete_attributes, number_type
 from anedsl.half import from_half, round_to_half, to_half_exactly
 from anedsl.ops.record import Op
 from anedsl.reference.buffers import Buffers
@@ -61,17 +62,17 @@ class Numerics:
                 return array.astype(dtype.numpy)
         return array.astype(self.float, copy=False)
 
-    def attributes(self, op: Op, attributes: Any, operands: dict[str, DType]) -> dict[str, Any]:
-        """Attributes that have the element type of an operand are rounded to it."""
+    def attributes(self, node: Node) -> dict[str, Any]:
+        """All attributes of an op, floats rounded as a program holds them."""
+        attributes = complete_attributes(node)
         if self.name == "fp64":
-            return dict(attributes)
-        rounded = dict(attributes)
-        for attribute in op.attributes:
-            if attribute.domain is None or attribute.kind != "float" or attribute.name not in rounded:
+            return attributes
+        for attribute in node.op.attributes:
+            if attribute.kind != "float" or attribute.name not in attributes:
                 continue
-            dtype = next((d for name, d in operands.items() if op.operand_index[name].domain.name == attribute.domain.name), None)
-            if dtype is not None and dtype.is_float:
+            dtype = number_type(node, attribute)
+            if dtype.is_float:
+                exact = np.float16 if self.name == "fp16" and dtype is FP16 else np.float32
                 with np.errstate(over="ignore"):
-                    exact = np.float16 if self.name == "fp16" and dtype is FP16 else np.float32
-                    rounded[attribute.name] = float(exact(rounded[attribute.name]))
-        return rounded
+                    attributes[attribute.name] = float(exact(attributes[attribute.name]))
+        return attributes

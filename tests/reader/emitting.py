@@ -53,9 +53,4 @@ def with_written_attributes(graph: Graph) -> Graph:
 
 
 def _written(node: Node) -> Node:
-    dtypes = {name: (found[0] if isinstance(found, tuple) else found).type.dtype for name, found in node.operands.items()}
-    rounded = Numerics("fp16").attributes(node.op, node.attributes, dtypes)
-    # Those that follow no operand are fp32.
-    own = {name for name, value in rounded.items() if isinstance(value, float) and node.op.attribute_index[name].domain is None}
-    attributes = {name: Numerics("fp32").float.type(value).item() if name in own else value for name, value in rounded.items()}
-    return Node(node.op, node.operands, attributes, node.results, node.span)
+    return Node(node.op, node.operands, Numerics("fp16").attributes(node), node.results, node.span)

@@ -10,6 +10,8 @@ from anedsl.diagnostics import Failure
 from anedsl.graph import Graph
 from anedsl.reference import executor
 from anedsl.reference.executor import execute
+from anedsl.reference.numerics import Numerics
+from tests.codegen.kernels import Builder, fp16
 from tests.language.kernels import outputs_of
 from tests.reader.texts import program
 
@@ -69,6 +71,15 @@ def test_attributes_are_rounded_with_their_operand() -> None:
     text = "kernel k() { input x: fp16[1]; output y; y = log(x, epsilon = 1e-12) }"
     assert np.isfinite(outputs_of(text, {"x": x}, "fp64")["y"]).all()
     assert np.isneginf(outputs_of(text, {"x": x}, "fp16")["y"]).all()
+
+
+@pytest.mark.parametrize(("numerics", "held"), [("fp64", 1.3), ("fp32", 1.2999999523162842), ("fp16", 1.2999999523162842)])
+def test_an_attribute_that_follows_no_operand_is_fp32_as_in_a_program(numerics: str, held: float) -> None:
+    b = Builder()
+    x = b.input("x", fp16(1, 1, 10, 10))
+    b.output("y", b.op("upsample_nearest_neighbor", x=x, scale_factor_height=1.3, scale_factor_width=2.0))
+    [node] = b.graph().nodes
+    assert Numerics(numerics).attributes(node) == {"scale_factor_height": held, "scale_factor_width": 2.0}
 
 
 def test_memory_holds_only_what_is_alive() -> None:
