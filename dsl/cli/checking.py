@@ -11,6 +11,7 @@ from anedsl import frontend
 from anedsl.cli import common, output, usage
 from anedsl.diagnostics import Failure, Sink, counted
 from anedsl.elaborate.modules import LoadedModule
+from anedsl.elaborate.names import undefined
 
 
 def check_file(
@@ -23,10 +24,13 @@ def check_file(
     checked = 0
     try:
         module = frontend.load_file(file)
-        # A library of functions alone is checked as far as it parses: a function's types are its callers'.
         chosen = frontend.choose(module, kernels) if module.kernels or kernels else []
         if not chosen:
             usage.refuse({"-D": define}, f"{file} has no kernel, and so no parameter")
+        # Of a function that nobody calls, only the names can be checked.
+        for item in (*module.tree.functions, *(kernel for kernel in module.tree.kernels if kernel.name.text in chosen)):
+            for diagnostic in undefined(item, module):
+                sink.add(diagnostic)
         for name in chosen:
             try:
                 _check(module, name, common.for_kernel(module, name, chosen, given), (dialect, chip, route), sink)
@@ -41,7 +45,9 @@ def check_file(
     else:
         output.show(found, sys.stdout)
         if not found:
-            sys.stdout.write(f"{file}: {counted(checked, 'kernel')}, no problems found\n")
+            # The types of a function are its callers': what it would make of tensors is not known.
+            checks = f"{counted(checked, 'kernel')}, no problems found"
+            sys.stdout.write(f"{file}: {checks if checked else 'no kernel; its functions name nothing unknown'}\n")
     if sink.errors or (strict and found):
         raise typer.Exit(1)
 

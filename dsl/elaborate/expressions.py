@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from anedsl.diagnostics import Failure, nearest
-from anedsl.elaborate import arithmetic, builtins, calls, indexing, modules
+from anedsl.elaborate import arithmetic, builtins, calls, indexing, names
 from anedsl.elaborate.arguments import Argument, wrong_kind
 from anedsl.elaborate.frame import Frame
 from anedsl.elaborate.values import POISON, ConstTensor, describe, is_integer, is_number, is_tensor
@@ -54,24 +54,8 @@ def _name(node: tree.Name, frame: Frame) -> Any:
     if found is None and own:
         found = frame.module.find(name)
     if found is None:
-        raise _unknown(node, frame)
+        raise Failure(names.unknown(name, frame.at(node.span), frame.scope.all_names() | names.everywhere(frame.module)))
     return found
-
-
-def _unknown(node: tree.Name, frame: Frame) -> Failure:
-    """ANE0201, which knows the functions of the library as well."""
-    from anedsl.diagnostics.names import UnknownName
-
-    name, library = node.text, modules.library()
-    known = frame.scope.all_names() | frame.module.names() | builtins.NAMES.keys() | OPS.keys()
-    close = None if name in library else nearest(name, known | library.keys())
-    meant = close if close is not None else name
-    advice = None
-    if meant in library and meant not in known:
-        advice = (
-            f"`{meant}` is in the library: write `import {library[meant]}` above the kernel (`import std.nn` brings all of it)"
-        )
-    return Failure(UnknownName(span=frame.at(node.span), name=name, nearest=close, advice=advice))
 
 
 def _is_own_name(name: str, frame: Frame) -> bool:

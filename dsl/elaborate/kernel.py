@@ -12,6 +12,7 @@ from anedsl.elaborate.expressions import evaluate
 from anedsl.elaborate.frame import Elaboration, Frame
 from anedsl.elaborate.functions import define
 from anedsl.elaborate.modules import LoadedModule
+from anedsl.elaborate.names import undefined
 from anedsl.elaborate.scope import Scope
 from anedsl.elaborate.statements import execute_block
 from anedsl.elaborate.values import POISON, describe, is_integer, is_number
@@ -49,8 +50,9 @@ def elaborate(module: LoadedModule, name: str, parameters: Mapping[str, Any], si
         input_packs, output_packs = ([], []) if sink.errors else declarations.packs(declared, outputs, frame.scope)
     except Failure as failure:
         _add_all(failure, sink)
-        raise Failure(*sink.diagnostics) from None
-    sink.raise_errors()
+    if sink.errors:
+        _add_unknown_names(kernel, module, sink)
+        raise Failure(*sink.diagnostics)
     graph = Graph(
         name,
         tuple(declared.inputs.values()),
@@ -64,6 +66,13 @@ def elaborate(module: LoadedModule, name: str, parameters: Mapping[str, Any], si
     )
     _warn_unused(graph, declared, frame)
     return graph
+
+
+def _add_unknown_names(kernel: tree.Kernel, module: LoadedModule, sink: Sink) -> None:
+    """The elaboration of a statement ends at the first unknown name in it."""
+    if any(diagnostic.code == "ANE0201" for diagnostic in sink.errors):
+        for diagnostic in undefined(kernel, module):
+            sink.add(diagnostic)
 
 
 def _outputs(kernel: tree.Kernel, declared: declarations.Declarations, frame: Frame) -> dict[str, Port]:
