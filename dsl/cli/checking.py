@@ -27,16 +27,13 @@ def check_file(
         chosen = frontend.choose(module, kernels) if module.kernels or kernels else []
         if not chosen:
             usage.refuse({"-D": define}, f"{file} has no kernel, and so no parameter")
-        # Of a function that nobody calls, only the names can be checked.
-        for item in (*module.tree.functions, *(kernel for kernel in module.tree.kernels if kernel.name.text in chosen)):
-            for diagnostic in undefined(item, module):
-                sink.add(diagnostic)
         for name in chosen:
             try:
                 _check(module, name, common.for_kernel(module, name, chosen, given), (dialect, chip, route), sink)
             except Failure as failure:
                 _collect(failure, sink)
         checked = len(chosen)
+        _check_names(module, chosen, sink)
     except Failure as failure:
         _collect(failure, sink)
     found = sink.diagnostics
@@ -50,6 +47,15 @@ def check_file(
             sys.stdout.write(f"{file}: {checks if checked else 'no kernel; its functions name nothing unknown'}\n")
     if sink.errors or (strict and found):
         raise typer.Exit(1)
+
+
+def _check_names(module: LoadedModule, kernels: list[str], sink: Sink) -> None:
+    """Of a function that nobody calls, and of a branch that is not taken, only the names can be checked."""
+    if any(diagnostic.code == "ANE0110" for diagnostic in sink.errors):
+        return  # there are more errors than anyone reads
+    for item in (*module.tree.functions, *(kernel for kernel in module.tree.kernels if kernel.name.text in kernels)):
+        for diagnostic in undefined(item, module):
+            sink.add(diagnostic)
 
 
 def _collect(failure: Failure, sink: Sink) -> None:

@@ -70,7 +70,8 @@ def elaborate(module: LoadedModule, name: str, parameters: Mapping[str, Any], si
 
 def _add_unknown_names(kernel: tree.Kernel, module: LoadedModule, sink: Sink) -> None:
     """The elaboration of a statement ends at the first unknown name in it."""
-    if any(diagnostic.code == "ANE0201" for diagnostic in sink.errors):
+    codes = {diagnostic.code for diagnostic in sink.errors}
+    if "ANE0201" in codes and "ANE0110" not in codes:
         for diagnostic in undefined(kernel, module):
             sink.add(diagnostic)
 
