@@ -15,15 +15,15 @@ Written against coremltools 9.0; not run on hardware.
 from __future__ import annotations
 
 import json
-import os
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from anedsl.codegen.parent import follow_parent
 
 STAGES = ("import", "compile", "load", "plan", "predict", "time", "save")
 
@@ -156,17 +156,6 @@ def _row(plan: Any, op: Any) -> dict[str, Any] | None:
         "supported": [] if usage is None else [type(device).__name__ for device in usage.supported_compute_devices],
         "cost": None if cost is None else cost.weight,
     }
-
-
-def follow_parent(parent: int, interval: float = 0.5) -> None:
-    """Ends this process soon after the one that started it: nobody would read the reply, and the ANE stays occupied."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(interval)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def main(folder: Path) -> int:

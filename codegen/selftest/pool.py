@@ -46,25 +46,29 @@ def run_all(
             rows[index] = row
             progress(len(rows), row["name"])
 
-    workers = [_Worker([*command, backend], timeout) for _ in range(max(1, min(jobs, len(programs))))]
-    threads = [threading.Thread(target=worker.serve, args=(waiting, finished), daemon=True) for worker in workers]
-    try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            while thread.is_alive():
-                thread.join(0.2)  # Ctrl-C arrives between the waits
-    finally:
-        for worker in workers:
-            worker.stop()
+    # All that the workers write lies here, also what they leave when they are stopped.
+    with tempfile.TemporaryDirectory(prefix="anedsl-", ignore_cleanup_errors=True) as folder:
+        line = [*command, backend, str(os.getpid())]
+        workers = [_Worker(line, timeout, folder) for _ in range(max(1, min(jobs, len(programs))))]
+        threads = [threading.Thread(target=worker.serve, args=(waiting, finished), daemon=True) for worker in workers]
+        try:
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                while thread.is_alive():
+                    thread.join(0.2)  # Ctrl-C arrives between the waits
+        finally:
+            for worker in workers:
+                worker.stop()
     return [rows.get(index) or _lost(program, "its worker's thread ended") for index, program in enumerate(programs)]
 
 
 class _Worker:
     """A process and the thread that feeds it."""
 
-    def __init__(self, command: Sequence[str], timeout: float) -> None:
+    def __init__(self, command: Sequence[str], timeout: float, folder: str) -> None:
         self.command = command
+        self.folder = folder
         self.timeout = timeout
         self.process: subprocess.Popen[str] | None = None
         self.log: IO[bytes] | None = None
@@ -113,7 +117,7 @@ class _Worker:
         if self.process is None:
             self.log = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
             # Several processes share the cores: each computes with one thread.
-            environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+            environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "TMPDIR": self.folder}
             self.process = subprocess.Popen(
                 self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True, env=environment
             )

@@ -1,6 +1,6 @@
 """The process that runs programs, one after the other: a line of JSON for each comes in, and one with its row goes out.
 
-python -m anedsl.codegen.selftest.worker reference
+python -m anedsl.codegen.selftest.worker reference PARENT
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ def main() -> None:
     # What libraries print must not come between the answers.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
+    from anedsl.codegen.parent import follow_parent
+
+    follow_parent(int(sys.argv[2]))
     from anedsl.codegen.selftest.job import run_program
     from anedsl.codegen.selftest.programs import Program
 

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from errno import EDQUOT, EFBIG, EIO, ENOSPC
+from typing import NoReturn
 
 SERIAL = frozenset(("compile", "check", "ops", "explain", "doctor", "--help", "-h", "--version"))
 """Commands that multiply no matrices."""
 
 
+class Terminated(BaseException):
+    """SIGTERM: what is being written is removed, and processes that were started are ended."""
+
+
 def main() -> None:
-    """Runs the command line and exits: 0 done, 1 the input is at fault, 2 usage, 3 an internal error."""
+    """Runs the command line and exits: 0 done, 1 the input is at fault, 2 usage, 3 an internal error, 130 Ctrl-C, 143 SIGTERM."""
     # A compile makes many objects and few cycles: looking for them at every 700th object costs a tenth of its time.
     gc.set_threshold(100_000, 50, 50)
     if len(sys.argv) > 1 and sys.argv[1] in SERIAL:
         # Starting the threads of a BLAS that does nothing takes 10 ms.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    signal.signal(signal.SIGTERM, _on_terminate)
     try:
         from anedsl.cli.app import register
 
@@ -32,8 +39,16 @@ def main() -> None:
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
+    except Terminated:
+        sys.exit(143)
     except Exception as error:
         sys.exit(_report(error))
+
+
+def _on_terminate(*_: object) -> NoReturn:
+    # A second one ends the process at once.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    raise Terminated
 
 
 def _close_output() -> None:

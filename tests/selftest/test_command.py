@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +15,7 @@ import typer
 
 from anedsl.cli.selftest import SelftestRequest, run_selftest
 from anedsl.codegen.selftest import pool
+from tests.processes import alive, children, waited
 
 PLAIN = SelftestRequest("reference", None, None, None, 1, "json")
 ROOT = Path(__file__).parents[2]
@@ -78,3 +81,29 @@ def test_everything_passes_on_this_machine(tmp_path: Path) -> None:
     assert report["summary"]["programs"] > 170
     assert all(row["coremltools"] == "equal" for row in report["programs"])
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("kill", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_however_it_is_ended_it_ends_its_workers(kill: signal.Signals, tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "anedsl", "selftest", "-j", "2", "--only", "op-*"],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        assert waited(lambda: len(children(process.pid)) == 2 and bool(list(tmp_path.glob("anedsl-*/anedsl-*"))))
+        workers = children(process.pid)
+        if kill == signal.SIGINT:
+            os.killpg(process.pid, kill)  # as a terminal does
+        else:
+            process.send_signal(kill)
+        said = process.communicate(timeout=30)
+        assert process.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -9}[kill]
+        assert said == (b"", b"")
+        assert waited(lambda: not any(map(alive, workers)))
+    finally:
+        process.kill()
+    if kill != signal.SIGKILL:
+        assert os.listdir(tmp_path) == []

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import alive, children, waited
 from tests.variants.command import arguments, command, contents
 
 SLOW = """\
@@ -48,25 +49,16 @@ def test_progress_is_one_line_on_a_terminal(folder: Path) -> None:
     assert done.stdout.count(b"\n") == 2
 
 
-def children(process: int) -> list[int]:
-    found = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True)
-    rows = [tuple(map(int, row.split())) for row in found.stdout.splitlines()]
-    return [pid for pid, parent in rows if parent == process]
-
-
-def alive(process: int) -> bool:
-    found = subprocess.run(["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True, check=False)
-    return found.stdout.strip()[:1] not in ("", "Z")
-
-
-def waited(condition: object, seconds: float = 30) -> bool:
-    assert callable(condition)
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return False
+@pytest.mark.parametrize(("kill", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_compile_alone_leaves_nothing_behind_either(folder: Path, kill: int, code: int) -> None:
+    (folder / "slow.ane").write_text(SLOW)
+    line = arguments(["compile", "slow.ane", "--random", "0", "-o", "out"])
+    process = subprocess.Popen(line, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert waited(lambda: bool(list((folder / "out").glob(".slow.tmp-*"))))
+    process.send_signal(kill)
+    assert process.communicate(timeout=30) == ("", "")
+    assert process.returncode == code
+    assert os.listdir(folder / "out") == []
 
 
 @pytest.fixture
@@ -113,7 +105,10 @@ def test_processes_do_not_outlive_their_parent(
     assert waited(lambda: not any(map(alive, mine)))
     assert not [name for name in os.listdir(out) if name.startswith(".")]
     assert set(os.listdir(out)) >= {"slow-N1", "slow-N2"}
-    process.communicate()
+    said = process.communicate()
+    assert process.returncode == (143 if kill == signal.SIGTERM else -9)
+    # Python's own tracker of shared resources has a word to say where nobody could clean up.
+    assert kill == signal.SIGKILL or said == ("", "")
 
 
 def test_a_process_that_dies_is_reported(compile_that_takes_long: tuple[subprocess.Popen[str], Path]) -> None:
