@@ -49,6 +49,12 @@ class Emission(NamedTuple):
 
 def prepare(graph: Graph, options: Options) -> Emission:
     """Lowers packs, legalizes and flattens a logical graph. Raises ANE0430 to ANE0433."""
+    lowered, legal = physical(graph, options)
+    return Emission(lowered, legal, build(legal, options.dialect))
+
+
+def physical(graph: Graph, options: Options) -> tuple[Lowered, Graph]:
+    """A logical graph with its packs lowered, and the legal one that is written. Needs no data. Raises ANE0430 to ANE0433."""
     lowered = lower_packs(graph)
     # A slice of a pack, or a pack of slices, may meet the kernel's own slices and concats.
     legal = legalize(expand_stored(tidy(lowered.graph), options.dialect), options.dialect, options.route, options.chip)
@@ -57,7 +63,7 @@ def prepare(graph: Graph, options: Options) -> Emission:
         from anedsl.codegen.features import check_types
 
         check_types(legal, options.dialect)
-    return Emission(lowered, legal, build(legal, options.dialect))
+    return lowered, legal
 
 
 def write(graph: Graph, source_text_sha: str, options: Options, out: Path) -> Artifact:

@@ -6,6 +6,8 @@ from typing import Any
 
 from anedsl.data import FillData
 from anedsl.graph import CONST, Graph, Node, Value, make_const
+from anedsl.passes import tidy
+from anedsl.passes.common import eliminate_common_subexpressions
 from anedsl.passes.rewriter import Rewrite, Rewriter, number_of, rewrite
 from anedsl.types import FP16
 
@@ -29,7 +31,7 @@ def avoid(graph: Graph, chip: str | None) -> Graph:
         rewrites |= {"softplus": (small_softplus,), "mul": (wide_factor,)}
     if not any(node.op.name in rewrites for node in graph.nodes):
         return graph
-    return rewrite(graph, rewrites)
+    return eliminate_common_subexpressions(tidy(rewrite(graph, rewrites)))
 
 
 def keep_reduced_axes(node: Node, operands: Any, rewriter: Rewriter) -> Value | None:
@@ -97,5 +99,6 @@ def wide_factor(node: Node, operands: Any, rewriter: Rewriter) -> Value | None:
     number = number_of(y, rewriter)
     if number is None:
         return None
-    wide = rewriter.add(make_const(FillData(number, x.type.shape), x.type, span=node.span))
+    type = node.result.type
+    wide = rewriter.add(make_const(FillData(number, type.shape), type, span=node.span))
     return rewriter.emit("mul", {"x": x, "y": wide}, node)

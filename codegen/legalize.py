@@ -59,14 +59,17 @@ def separate_outputs(graph: Graph) -> Graph:
 def separate_conv_bias(graph: Graph, *, of_consts: bool, of_values: bool) -> Graph:
     """Adds the bias of a convolution with an op of its own: any (rule T10), or one of run time, which came with ios17.
 
+    `conv_transpose` takes a const at any time, and nothing else: not even one that is decompressed at load.
+
     Before: `y = conv(x, weight = W, bias = b)`
     After:  `c = conv(x, weight = W)`, `y = add(x = c, y = b)` with `b` reshaped from `[O]` to `[1, O, 1, 1]`
     """
     made = {node.result: node for node in graph.constants}
     nodes: list[Node] = []
     for node in graph.nodes:
-        bias = node.operands.get("bias") if is_op(node, "conv") else None
-        if bias is not None and (of_consts if bias in made else of_values):
+        bias = node.operands.get("bias")
+        apart = is_op(node, "conv") and (of_consts if bias in made else of_values)
+        if bias is not None and (apart or (is_op(node, "conv_transpose") and bias not in made)):
             nodes.extend(_conv_then_add(node, made))
         else:
             nodes.append(node)

@@ -95,7 +95,8 @@ def _load(request: DiffRequest, path: Path, other: Path, given: Given) -> dict[s
 
 def _sources(request: DiffRequest, path: Path, other: Path, given: Given) -> dict[str, Compiled]:
     """The kernels of a source, compiled for the other side's target."""
-    from anedsl.codegen.artifact import Options, prepare
+    from anedsl.codegen.artifact import Options, physical
+    from anedsl.codegen.legalize import OPSET_OF
     from anedsl.codegen.logical import Sides
 
     dialect, route = _target(other)
@@ -111,9 +112,8 @@ def _sources(request: DiffRequest, path: Path, other: Path, given: Given) -> dic
         if request.weights or seed is not None:
             frontend.bind_weights(program, given.sources, mapping, seed)
             given.weights.extend(weight.data for weight in program.weights if weight.used)
-        emission = prepare(program.graph, options)
-        sides = Sides(emission.lowered.inputs, emission.lowered.outputs)
-        found[name] = Compiled(emission.graph, sides, options.dialect, emission.program.opset)
+        lowered, graph = physical(program.graph, options)
+        found[name] = Compiled(graph, Sides(lowered.inputs, lowered.outputs), options.dialect, OPSET_OF[options.dialect])
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from math import prod
 from typing import Any, NamedTuple
 
@@ -41,7 +42,15 @@ def _before_slices(graph: Graph) -> Graph:
             source = place.cut.operands["x"]
             assert isinstance(source, Value)
             groups.setdefault((source, place.axis, place.factor, place.rest), []).append(place)
-    shared = {id(place.node): key for key, places in groups.items() if len(places) > 1 for place in places}
+    # Each reshape takes a slice with it: that is no gain where the slice stays for another reader.
+    counts = Counter(value for node in graph.nodes for value in node.values)
+    counts.update(port.value for port in graph.outputs)
+    shared = {
+        id(place.node): key
+        for key, places in groups.items()
+        if sum(counts[place.cut.result] == 1 for place in places) > 1
+        for place in places
+    }
     if not shared:
         return graph
     by_node = {id(place.node): place for places in groups.values() for place in places}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Any
 
 from anedsl.graph import Graph, Node, Value
@@ -30,7 +31,11 @@ def merged_reshape(node: Node, operands: Any, rewriter: Rewriter) -> Value | Non
     x = inner.operands["x"]
     assert isinstance(x, Value)
     shape = node.result.type.shape
-    return x if x.type.shape == shape else rewriter.emit("reshape", {"x": x}, node, shape=shape)
+    if x.type.shape == shape:
+        return x
+    if not shape:
+        return rewriter.emit("squeeze", {"x": x}, node, axes=tuple(range(x.type.rank)))
+    return rewriter.emit("reshape", {"x": x}, node, shape=shape)
 
 
 def merged_transpose(node: Node, operands: Any, rewriter: Rewriter) -> Value | None:
@@ -75,7 +80,7 @@ def transposed_product(node: Node, operands: Any, rewriter: Rewriter) -> Value |
     t = transpose(s, [..., n, m])
     """
     inner = rewriter.producer(operands["x"], "matmul")
-    if inner is None or not _swaps_last_two(node.attributes["perm"]) or not rewriter.used_once(node.operands["x"]):  # type: ignore[arg-type]
+    if inner is None or not _swaps_last_two(node.attributes["perm"]) or not rewriter.used_once(operands["x"]):
         return None
     x, y = inner.operands["x"], inner.operands["y"]
     assert isinstance(x, Value)
@@ -92,7 +97,7 @@ def _swaps_last_two(perm: tuple[int, ...]) -> bool:
 
 
 def slice_of_concat(node: Node, operands: Any, rewriter: Rewriter) -> Value | None:
-    """A slice that lies in one part of a concat is a slice of that part, or the part itself."""
+    """A slice of one part of a concat is a slice of that part, or the part itself; one of several whole parts is their concat."""
     joined = rewriter.producer(operands["x"], "concat")
     if joined is None or joined.attributes["interleave"]:
         return None
@@ -109,7 +114,21 @@ def slice_of_concat(node: Node, operands: Any, rewriter: Rewriter) -> Value | No
                 return part
             return rewriter.emit("slice_by_size", {"x": part}, node, begin=tuple(begin), size=size)
         start += length
-    return None
+    return _whole_parts(node, parts, axis, rewriter)
+
+
+def _whole_parts(node: Node, parts: tuple[Value, ...], axis: int, rewriter: Rewriter) -> Value | None:
+    """The concat of the parts that a slice takes, if it cuts through none of them."""
+    begin, size = node.attributes["begin"], node.attributes["size"]
+    x = node.operands["x"]
+    assert isinstance(x, Value)
+    if any(taken != whole for i, (taken, whole) in enumerate(zip(size, x.type.shape, strict=True)) if i != axis):
+        return None
+    borders = list(accumulate((part.type.shape[axis] for part in parts), initial=0))
+    if begin[axis] not in borders or begin[axis] + size[axis] not in borders:
+        return None
+    taken = parts[borders.index(begin[axis]) : borders.index(begin[axis] + size[axis])]
+    return rewriter.emit("concat", {"values": taken}, node, axis=axis, interleave=False)
 
 
 def flat_concat(node: Node, operands: Any, rewriter: Rewriter) -> Value | None:

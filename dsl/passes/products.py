@@ -32,11 +32,16 @@ def scale_of(node: Node | None, rewriter: Rewriter) -> _Scaled | None:
     return _Scaled(x, number if node.op.name == "mul" else 1 / number)
 
 
+def in_range(factor: float, node: Node) -> bool:
+    """Whether a number is a normal one where it multiplies a node's result: neither infinite nor short of digits."""
+    return 2**-14 <= abs(factor) <= node.result.type.dtype.largest
+
+
 def one_scale_after(node: Node, operands: Any, rewriter: Rewriter) -> Value | None:
     """`mul(matmul(mul(x, a), y), b)` -> `matmul(mul(x, a * b), y)`, or the `mul` at y or at the product."""
     outer = scale_of(node, rewriter)
     inner = rewriter.producer(operands["x"], "matmul")
-    if outer is None or inner is None or not rewriter.used_once(node.operands["x"]):  # type: ignore[arg-type]
+    if outer is None or inner is None or not rewriter.used_once(operands["x"]):
         return None
     return _one_scale(inner, outer.factor, node, rewriter, fewest=1)
 
@@ -64,7 +69,7 @@ def _one_scale(product: Node, outer: float, place: Node, rewriter: Rewriter, *, 
     choices: dict[str, int] = {}
     if SMALLEST_MOVED <= abs(total) <= 1:
         choices = {side: x.type.size for side, x in plain.items() if not _is_stored(x, rewriter)}
-    if abs(inner) == 1:
+    if abs(inner) == 1 and in_range(total, product):
         choices["result"] = product.result.type.size
     if not choices:
         return None

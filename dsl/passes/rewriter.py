@@ -25,6 +25,7 @@ class Rewriter:
         self.nodes: list[Node] = []
         self.producers: dict[Value, Node] = {}
         self._now: dict[Value, Value] = {}
+        self._replaced: dict[Value, list[Value]] = {}
         self._uses: dict[Value, int] | None = None
 
     def now(self, value: Value) -> Value:
@@ -69,6 +70,7 @@ class Rewriter:
     def replace(self, old: Value, new: Value) -> None:
         """Uses of `old` become uses of `new`. The author's name passes on to a value that has none."""
         self._now[old] = new
+        self._replaced.setdefault(new, []).append(old)
         if old.name and not new.name:
             new.name = old.name
 
@@ -78,12 +80,13 @@ class Rewriter:
         return node if node is not None and is_op(node, *ops) else None
 
     def used_once(self, value: Value) -> bool:
-        """Whether a value has one use in the old graph; a value that a pass made has."""
+        """Whether a value of the new graph has one use: those of the values whose place it took are its own as well."""
         if self._uses is None:
             self._uses = {}
             for used in (*(v for node in self.graph.nodes for v in node.values), *(port.value for port in self.graph.outputs)):
                 self._uses[used] = self._uses.get(used, 0) + 1
-        return self._uses.get(value, 1) == 1
+        # What a pass makes on the way to something else is read by that alone.
+        return (sum(self._uses.get(old, 0) for old in (value, *self._replaced.get(value, ()))) or 1) == 1
 
     def finish(self) -> Graph:
         outputs = [Port(port.name, self.now(port.value), port.span, port.range) for port in self.graph.outputs]

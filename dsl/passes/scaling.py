@@ -10,11 +10,12 @@ from typing import Any
 
 from anedsl.compression import StoredData
 from anedsl.graph import CONST, Graph, Node, Value
-from anedsl.passes.products import one_scale_after, one_scale_before, scale_of
+from anedsl.passes.products import in_range, one_scale_after, one_scale_before, scale_of
 from anedsl.passes.rewriter import Rewrite, Rewriter, number_of, rewrite
 
-LARGEST_FOLDED = 64.0
-"""A weight is scaled by at most so much either way: farther, fp16 would lose its small or its large numbers."""
+SMALLEST_FOLDED = 1 / 64
+"""A weight or an operand is scaled down by at most so much: farther, fp16 would lose its small numbers. It is never scaled
+up: the product may be in range where the scaled operand is not."""
 
 
 def move_scales(graph: Graph) -> Graph:
@@ -35,7 +36,7 @@ def merged_scales(node: Node, operands: Any, rewriter: Rewriter) -> Value | None
     if outer is None or inner is None or not rewriter.used_once(operands["x"]):
         return None
     product = inner.factor * outer.factor
-    if not 2**-14 <= abs(product) <= node.result.type.dtype.largest:
+    if not in_range(product, node):
         return None
     return rewriter.emit("mul", {"x": inner.x, "y": rewriter.number(product, inner.x, node)}, node)
 
@@ -49,15 +50,10 @@ def exact_division(node: Node, operands: Any, rewriter: Rewriter) -> Value | Non
 
 
 def scale_into_conv(node: Node, operands: Any, rewriter: Rewriter) -> Value | None:
-    """`mul(conv(x, W), c)` -> `conv(x, W * c)`, where W is a const and nothing else reads the conv."""
+    """`mul(conv(x, W), c)` -> `conv(x, W * c)`, where W is a const, c at most 1, and nothing else reads the conv."""
     factor = number_of(operands["y"], rewriter)
     inner = rewriter.producer(operands["x"], "conv")
-    if (
-        factor is None
-        or inner is None
-        or not _is_scalar(operands["y"])
-        or not 1 / LARGEST_FOLDED <= abs(factor) <= LARGEST_FOLDED
-    ):
+    if factor is None or inner is None or not _is_scalar(operands["y"]) or not SMALLEST_FOLDED <= abs(factor) <= 1:
         return None
     weight = inner.operands["weight"]
     assert isinstance(weight, Value)
@@ -77,7 +73,7 @@ def scale_into_matmul(node: Node, operands: Any, rewriter: Rewriter) -> Value | 
     """
     factor = number_of(operands["y"], rewriter)
     inner = rewriter.producer(operands["x"], "matmul")
-    if factor is None or inner is None or not _is_scalar(operands["y"]) or not 1 / LARGEST_FOLDED <= abs(factor) <= 1:
+    if factor is None or inner is None or not _is_scalar(operands["y"]) or not SMALLEST_FOLDED <= abs(factor) <= 1:
         return None
     if not rewriter.used_once(inner.result):
         return None

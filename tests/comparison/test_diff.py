@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import typer
 
@@ -358,3 +359,15 @@ def test_an_op_runs_without_the_attributes_that_its_opset_has_not(
     import_model(path, again, None, "text")
     code, found = diff(capsys, path, again, random=0)
     assert (code, found["kernels"][0]["errors"]["y"]["fp64"]["max_abs"]) == (0, 0)
+
+
+def test_kernels_are_compared_without_the_weights_of_the_source(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "k.ane"
+    source.write_text(
+        "kernel k() { input x: fp16[1, 32, 1, 32]; weight w: fp16[32, 32, 1, 1] stored int8(axis = 0); weight v: fp16[1]\n"
+        "output y; y = conv(x, w) * reshape(v, [1, 1]) }"
+    )
+    folder = artifact(source, weights={"w": np.ones((32, 32, 1, 1)), "v": np.ones(1)})
+    code, report = diff(capsys, source, folder)
+    assert (code, report["same"]) == (0, True)
+    assert "want of numbers (give --weights): `w`, `w_scale`, `v_reshape`" in text(capsys, source, folder)

@@ -134,10 +134,20 @@ def same(before: Graph, after: Graph, *, exact: bool) -> None:
                u = reshape(tanh(b), [1, 4, 1, 2]); y = concat(t, u, axis = 1)""",
             ["reshape", "reshape", "tanh", "tanh", "concat", "reshape"],
         ),
+        ("y = squeeze(reshape(x[:, 0:1, :, 0:1], [1])) * z", ["slice_by_size", "squeeze", "mul"]),
+        ("c = concat(x, z, x, axis = 1); y = c[:, 4:12]", ["concat"]),
+        ("c = concat(x, z, x, axis = 1); y = c[:, 4:12, :, 0:1]", ["concat", "slice_by_size"]),
+        # The slice of u stays, for the sum: no reshape goes without it.
+        (
+            "t = x[:, 0:2]; u = x[:, 2:4]; y = reshape(t, [4]) * reshape(u, [4]) + sum(u)",
+            ["slice_by_size", "slice_by_size", "reshape", "reshape", "mul", "reduce_sum", "add"],
+        ),
         ("y = (x * 2) * 3", ["mul"]),
         ("t = x * 2; y = t * 3 + t", ["mul", "mul", "add"]),
         ("y = conv(x, full([8, 4, 1, 1], 0.5)) * 0.25", ["conv"]),
         ("t = x[0, :, 0]; u = z[0, :, 0]; y = matmul(t, u, transpose_y = true) * 0.125", ["squeeze", "squeeze", "mul", "matmul"]),
+        # A larger weight may not fit where its product does.
+        ("y = conv(x, full([8, 4, 1, 1], 0.5)) * 4", ["conv", "mul"]),
     ],
 )
 def test_what_is_left(text: str, expected: list[str]) -> None:

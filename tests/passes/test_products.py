@@ -113,3 +113,35 @@ def test_division_by_a_power_of_two_is_exact() -> None:
             np.testing.assert_array_equal((x * np.float16(2.0**-power)).view(np.uint16), expected.view(np.uint16))
     assert [node.op.name for node in optimized(f"x / {2**14}", "[4]", "[4]").operations] == ["mul"]
     assert [node.op.name for node in optimized(f"x / {2**15}", "[4]", "[4]").operations] == ["real_div"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "s = matmul(x, y) * 0.5; z = softmax(s); a = s * 0.25; b = s * 0.125",
+        "m = matmul(x, y); v = m * -0.3; z = v; a = -v; b = v + 1",
+        "s = matmul(x * 0.5, y * 0.5); z = s * 0.5; a = s * 0.25; b = tanh(s)",
+        "s = transpose(matmul(x, y), [0, 2, 1]); z = transpose(s, [0, 2, 1]) * 0.5; a = s; b = s * 2",
+        "s = conv(expand_dims(x, axes = [3]), full([8, 8, 1, 1], 0.1)) * 0.5; z = s * 0.25; a = s * 0.5; b = -s",
+    ],
+)
+def test_a_product_with_several_readers_is_computed_once(text: str) -> None:
+    shapes = "input x: fp16[2, 8, 3]; input y: fp16[2, 3, 6]"
+    graph = optimize(graph_of(f"kernel k() {{ {shapes}; output z; output a; output b\n{text} }}"))
+    assert sum(node.op.name in ("matmul", "conv") for node in graph.operations) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "error"),
+    [
+        ("matmul(-x, y) / 1e-5", 1e-3, 5e-3),  # 1e-5 itself has few digits in fp16
+        ("matmul(-x, y) / 60000", 30, 1e-3),
+    ],
+)
+def test_a_number_that_fp16_does_not_hold_is_not_made(text: str, size: float, error: float) -> None:
+    graph = optimized(text, *SMALL)
+    rng = np.random.default_rng(0)
+    x, y = (rng.standard_normal(eval(shape)) * size for shape in SMALL)
+    found = execute(graph, {"x": x, "y": y}, "fp16")["z"].astype(np.float64)
+    exact = execute(graph, {"x": x, "y": y}, "fp64")["z"]
+    assert np.abs(found - exact).max() < error * np.abs(exact).max()
