@@ -35,9 +35,7 @@ FILE = "it names keys of a file of weights: give the file with --weights"
 COMPILED = "what is compiled already has its parameters and weights"
 TWICE = "it is given more than once"
 OWN = "belongs to the program that is read"
-SEVERAL = (
-    "N=64,128 has several values, which only `anedsl compile` takes, for a variant of each; a list stands in brackets: N=[64,128]"
-)
+SEVERAL = "N=64,128 has several values, which only `compile` and `check` take, for a variant of each; a list stands in brackets: N=[64,128]"
 
 REFUSED = [
     ("run k.ane --random 0 --placement", "--placement", CORE_ML),
@@ -62,10 +60,7 @@ REFUSED = [
         "--single-weight-file",
         "an mlpackage always has one file of weights; this is for the MIL text",
     ),
-    *(
-        (f"{line} -D N=64,128", "-D", SEVERAL)
-        for line in ("check k.ane", "run k.ane --random 0", "bench k.ane", "diff k.ane build/k")
-    ),
+    *((f"{line} -D N=64,128", "-D", SEVERAL) for line in ("run k.ane --random 0", "bench k.ane", "diff k.ane build/k")),
     ("run k.ane --random 0 --random 1", "--random", TWICE),
     ("run k.ane --inputs a.npz --random 0 --inputs b.npz", "--inputs", TWICE),
     ("run k.ane --random 0 -o a.npz --out b.npz", "--out", TWICE),

@@ -30,6 +30,7 @@ from anedsl.cli.options import (
     Timeout,
     Units,
     UnitsOption,
+    VariantFiles,
     Weights,
     dialect_for,
 )
@@ -94,10 +95,7 @@ def compile(
     ] = False,
     chip: Chips = None,
     route: Routes = Route.inmemory,
-    variants: Annotated[
-        Path | None,
-        typer.Option("--variants", metavar="FILE.toml", help="Variants to compile, see docs/variants.md.", show_default=False),
-    ] = None,
+    variants: VariantFiles = None,
     jobs: Annotated[
         int | None,
         typer.Option(
@@ -134,6 +132,7 @@ def check(
     dialect: Dialects = None,
     chip: Chips = None,
     route: Routes = Route.inmemory,
+    variants: VariantFiles = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 on a warning as well.")] = False,
     format: Formats = Format.text,
 ) -> None:
@@ -144,18 +143,22 @@ def check(
       anedsl check examples/rmsnorm.ane
       anedsl check examples/rmsnorm.ane --chip m1 --strict
       anedsl check examples/rmsnorm.ane --route coreml --format json
+      anedsl check examples/rmsnorm.ane -D SEQ=64,128,256
     """
-    from anedsl.cli.checking import check_file
+    from anedsl.cli.checking import CheckRequest, check_file
 
     check_file(
-        file,
-        kernels or [],
-        define or [],
-        dialect_for(dialect, chip, route),
-        chip.value if chip else None,
-        route.value,
-        strict,
-        format.value,
+        CheckRequest(
+            file,
+            kernels or [],
+            define or [],
+            variants,
+            dialect_for(dialect, chip, route),
+            chip.value if chip else None,
+            route.value,
+            strict,
+            format.value,
+        )
     )
 
 

@@ -37,7 +37,7 @@ def parameters(texts: Sequence[str]) -> dict[str, Any]:
     for name, value in found.items():
         if len(top_level(value)) > 1:
             problem = (
-                f"{name}={value} has several values, which only `anedsl compile` takes, for a variant of each; "
+                f"{name}={value} has several values, which only `compile` and `check` take, for a variant of each; "
                 f"a list stands in brackets: {name}=[{value}]"
             )
             raise typer.BadParameter(problem, param_hint="-D")

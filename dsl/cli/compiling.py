@@ -54,7 +54,7 @@ def compile_file(request: Request) -> None:
     if request.variants is not None or any("," in text for text in request.define):
         from anedsl.cli.variants import compile_variants, planned
 
-        plan = planned(request, module, chosen)
+        plan = planned(request.define, request.variants, module, chosen)
         if plan is not None:
             _check_patterns(mapping)
             compile_variants(request, plan)

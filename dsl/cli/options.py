@@ -56,6 +56,15 @@ Defines = Annotated[
     list[str] | None,
     typer.Option("-D", metavar="NAME=VALUE", help="The value of a kernel's parameter; may be repeated.", show_default=False),
 ]
+VariantFiles = Annotated[
+    Path | None,
+    typer.Option(
+        "--variants",
+        metavar="FILE.toml",
+        help="Variants, see docs/variants.md; `-D N=64,128` gives two.",
+        show_default=False,
+    ),
+]
 Weights = Annotated[
     list[Path] | None,
     typer.Option(

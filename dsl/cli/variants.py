@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
@@ -52,16 +53,18 @@ class Variant(NamedTuple):
     own: dict[str, Any]
 
 
-def planned(request: Request, module: LoadedModule, chosen: Sequence[str]) -> list[Variant] | None:
+def planned(define: Sequence[str], variants: Path | None, module: LoadedModule, chosen: Sequence[str]) -> list[Variant] | None:
     """The variants of the chosen kernels in the order of the options, or None where there is no list of values.
 
     Raises ANE0450 for a file that describes none, ANE0451 for more than a thousand.
     """
-    single, axes = _defined(request.define, module, chosen)
-    if request.variants is not None:
+    if variants is None and not any("," in text for text in define):
+        return None
+    single, axes = _defined(define, module, chosen)
+    if variants is not None:
         from anedsl.cli.variants_file import read_variants
 
-        axes.insert(0, read_variants(request.variants))
+        axes.insert(0, read_variants(variants))
     if not axes:
         return None
     _check_overlap(single, axes)

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import anedsl
-from anedsl.cli.checking import check_file
+from anedsl.cli.checking import CheckRequest, check_file
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLES = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "examples").glob("*.ane"))]
@@ -52,7 +52,7 @@ def check(text: str) -> None:
         path = Path(folder) / "k.ane"
         path.write_text(text, encoding="utf-8")
         try:
-            check_file(path, [], [], "1.3", None, "inmemory", False, "concise")
+            check_file(CheckRequest(path, [], [], None, "1.3", None, "inmemory", False, "concise"))
         except typer.Exit as end:
             code = end.exit_code
     assert code in (0, 1), text

@@ -231,3 +231,19 @@ def test_names_are_in_the_order_of_the_options(folder: Path) -> None:
     sizes = [int(line.split("DIM")[1].partition(":")[0]) for line in done.stdout.splitlines()]
     assert sizes == [32, 8, 16]
     assert any(first > second for first, second in pairwise(sizes))
+
+
+def test_check_looks_at_every_variant(folder: Path) -> None:
+    done = command(folder, "check", "k.ane", "lin", "-D", "SEQ=64,128", "--format", "json")
+    found = json.loads(done.stdout)
+    assert found["variants"] == 2
+    assert all(item["variants"] for item in found["diagnostics"])
+    text = 'kernel k(N = 1) { input x: fp16[1, 64, 1, 64]; output y; assert N < 3, "too large"; y = tanh(x) }'
+    (folder / "bad.ane").write_text(text)
+    done = command(folder, "check", "bad.ane", "-D", "N=1,2,3", code=1)
+    assert done.stdout.count("error[") == 1
+    assert "= note: in `k-N3`" in done.stdout
+    assert command(folder, "check", "bad.ane", "-D", "N=1,2").stdout == "bad.ane: 2 variants, no problems found\n"
+    (folder / "sizes.toml").write_text("[variants.one]\nN = 1\n[variants.three]\nN = 3\n")
+    assert "in `k-three`" in command(folder, "check", "bad.ane", "--variants", "sizes.toml", code=1).stdout
+    assert not (folder / "build").exists()

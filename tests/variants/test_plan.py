@@ -40,7 +40,7 @@ def plan(
     request = Request(
         folder / "k.ane", list(kernels), list(define), folder, [], [], "mil", "1.3", False, None, "inmemory", "text", path
     )
-    return planned(request, frontend.load_file(request.file), kernels)
+    return planned(request.define, request.variants, frontend.load_file(request.file), kernels)
 
 
 def folders(*arguments: Any, **options: Any) -> list[str]:
