@@ -139,7 +139,8 @@ def _stored(data: Data) -> dict[str, Any]:
     """What compression does to a weight, beside its main part."""
     if not isinstance(data, PartData):
         return {}
-    stored: dict[str, Any] = {"as": str(data.stored.storage), "part": data.part, "shape": list(data.stored.shape)}
+    of = {"as": str(data.stored.storage), "weight": data.stored.weight.name}
+    stored: dict[str, Any] = {**of, "part": data.part, "shape": list(data.stored.shape)}
     if data.part in MAIN_PARTS:
         stored["error"] = errors(data.stored)
     return {"stored": stored}

@@ -10,6 +10,7 @@ from anedsl.codegen.blob import CODES, OLD_CODES
 from anedsl.codegen.legalize import OPSET_OF, ReshapedData
 from anedsl.codegen.mil_types import ELEMENTS, STRING, compound
 from anedsl.codegen.names import WORDS, Names, is_legal, legal, unique_files
+from anedsl.codegen.stored import MAIN_PARTS, PartData
 from anedsl.data import Array, Data, rounded
 from anedsl.diagnostics import Failure
 from anedsl.graph import Graph, Node, Value, Weight, number_type
@@ -213,7 +214,10 @@ class _Builder:
         data: Data = node.attributes["val"]
         hint = weight.name if weight else node.result.name
         in_file = type.dtype.name in self.codes and (
-            weight is not None or type.dtype.bits < 8 or (_is_data(type.dtype) and type.size >= SMALL)
+            weight is not None
+            or (isinstance(data, PartData) and data.part in MAIN_PARTS)
+            or type.dtype.bits < 8
+            or (_is_data(type.dtype) and type.size >= SMALL)
         )
         if not in_file:
             array = literal(data.load(), type, node.span)

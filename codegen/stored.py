@@ -86,10 +86,11 @@ def _op(stored: StoredData, opset: str) -> Op | None:
 def _expanded(node: Node, stored: StoredData, op: Op) -> Iterator[Node]:
     value = node.result
     operands: dict[str, Value] = {}
-    declared = node.attributes["weight"]
+    declared = node.attributes.get("weight")
+    own = declared.name if declared else value.name or stored.weight.name
     for part, type in _types(stored).items():
         weight = declared if part in MAIN_PARTS else None
-        name = f"{declared.name}_{part}"
+        name = own if part in MAIN_PARTS else f"{own}_{part}"
         bits = None
         if op.until is not None:
             # Older forms have rows of bytes, and palettes without groups.
@@ -101,7 +102,7 @@ def _expanded(node: Node, stored: StoredData, op: Op) -> Iterator[Node]:
         const = make_const(data, type, name=name, span=node.span, weight=weight)
         operands[part] = const.result
         yield const
-    known: dict[str, Any] = {"axis": stored.storage.axis or 0, "shape": stored.shape}
+    known: dict[str, Any] = {"axis": stored.layout.axis or 0, "shape": stored.shape}
     attributes = {name: known[name] for name in op.attribute_index if name in known}
     made = make_node(op, operands, attributes, span=node.span)
     yield Node(op, made.operands, made.attributes, (value,), node.span)
@@ -109,7 +110,7 @@ def _expanded(node: Node, stored: StoredData, op: Op) -> Iterator[Node]:
 
 def _types(stored: StoredData) -> dict[str, TensorType]:
     """How many numbers a sparse weight keeps is known only from its data."""
-    known = part_types(stored.storage, stored.shape)
+    known = part_types(stored.storage, stored.layout)
     if known is not None:
         return known
     return {name: TensorType(part.dtype, part.array.shape) for name, part in stored.compressed().parts.items()}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,15 +28,42 @@ def load(path: str | Path, kernel: str | None = None, **parameters: Any) -> Kern
 
     `kernel` is needed where the file has several. Raises `anedsl.Failure`, whose text shows every problem with its line.
     """
-    module = frontend.load_file(Path(path))
-    names = frontend.choose(module, [kernel] if kernel else [])
-    if len(names) > 1:
-        from anedsl.diagnostics.running import SeveralKernels
+    with _in_python():
+        module = frontend.load_file(Path(path))
+        names = frontend.choose(module, [kernel] if kernel else [])
+        if len(names) > 1:
+            from anedsl.diagnostics.running import SeveralKernels
 
-        raise Failure(SeveralKernels(path=str(path), known=", ".join(f"`{name}`" for name in names)))
-    sink = Sink()
-    plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in parameters.items()}
-    return Kernel(frontend.build(module, names[0], plain, sink), sink.diagnostics)
+            raise Failure(SeveralKernels(path=str(path), known=", ".join(f"`{name}`" for name in names)))
+        sink = Sink()
+        plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in parameters.items()}
+        return Kernel(frontend.build(module, names[0], plain, sink), sink.diagnostics)
+
+
+PROMISE = "ANE0511"
+"""An input outside of its promised range: the results are right, so that it stands in `diagnostics` only."""
+
+FORMS = {
+    "--weights": '`weights={"NAME": array}` or `weights=PATH`',
+    "--map": '`map={"NAME": "KEY"}`',
+    "--random": "`random=0`",
+    "--emit": '`emit="mil"`',
+    "-o": "`k.compile(DIR)`",
+}
+"""What options of the command line are called in Python."""
+
+
+@contextmanager
+def _in_python() -> Iterator[None]:
+    """Notes in a failure how its advice is written in Python; a traceback shows it below the diagnostics."""
+    try:
+        yield
+    except Failure as failure:
+        said = " ".join(text for each in failure.diagnostics for text in (each.headline, *each.help_texts))
+        forms = [f"`{option}` is {form}" for option, form in FORMS.items() if f"`{option} " in said]
+        if forms:
+            failure.add_note(f"in Python {', '.join(forms)}")
+        raise
 
 
 class Outputs(dict[str, Array]):
@@ -45,8 +73,14 @@ class Outputs(dict[str, Array]):
         try:
             return self[name]
         except KeyError:
-            known = ", ".join(f"`{known}`" for known in self)
-            raise AttributeError(f"there is no output `{name}`: the outputs are {known}") from None
+            raise AttributeError(self._unknown(name)) from None
+
+    def __missing__(self, name: str) -> Array:
+        raise KeyError(self._unknown(name))
+
+    def _unknown(self, name: str) -> str:
+        known = ", ".join(f"`{known}`" for known in self)
+        return f"there is no output `{name}`: the outputs are {known}"
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self]
@@ -55,11 +89,12 @@ class Outputs(dict[str, Array]):
 class Kernel:
     """A compiled kernel: call it on arrays, or write its artifact.
 
-    `diagnostics` holds the warnings of the compile and of the last run.
+    `diagnostics` holds the warnings about the source, and those of the last `run` or `compile`.
     """
 
     def __init__(self, program: frontend.Program, diagnostics: list[Diagnostic]) -> None:
         self._program = program
+        self._of_source = tuple(diagnostics)
         self.diagnostics = diagnostics
 
     def __repr__(self) -> str:
@@ -101,7 +136,7 @@ class Kernel:
         **inputs: Any,
     ) -> Outputs:
         """Runs the kernel on the reference executor; see `run`."""
-        return self.run(inputs, weights=weights, map=map, random=random, numerics=numerics)
+        return self._run(inputs, weights, map, random, numerics)
 
     def run(
         self,
@@ -118,13 +153,28 @@ class Kernel:
         the keys of weights that have other names there, as `--map` does. With the seed `random`, weights that have no data
         and no initialiser are drawn. Outputs are float16 in numerics fp16 (float32 where the output is fp32), float32 in
         fp32, float64 in fp64.
+
+        Arrays are those of numpy, or tensors of torch. What is wrong with the numbers, such as an output that is not finite,
+        is a `RuntimeWarning`, and stands with its place in `diagnostics`.
         """
+        return self._run(inputs, weights, map, random, numerics)
+
+    def _run(
+        self, inputs: Mapping[str, Any], weights: Any, mapping: Mapping[str, str] | None, random: int | None, numerics: str
+    ) -> Outputs:
         from anedsl.running import run
 
         sink = Sink()
-        self._bind(weights, map, random, sink)
-        outputs = run(self.graph, inputs, numerics, sink)
-        self.diagnostics = sink.diagnostics
+        with _in_python():
+            self._bind(weights, mapping, random, sink)
+            outputs = run(self.graph, inputs, numerics, sink)
+        self.diagnostics = [*self._of_source, *sink.diagnostics]
+        said = [f"{each.code}: {each.headline}" for each in sink.diagnostics if each.code != PROMISE]
+        if said:
+            import warnings
+
+            # The caller of `run` or of the kernel.
+            warnings.warn("; ".join(said), RuntimeWarning, stacklevel=3)
         return Outputs(outputs)
 
     def compile(
@@ -148,11 +198,12 @@ class Kernel:
         from anedsl.choices import checked_options
         from anedsl.codegen.artifact import write
 
-        options = checked_options(dialect, route, chip, emit, single_weight_file)
         sink = Sink()
-        self._bind(weights, map, random, sink)
-        artifact = write(self.graph, self._program.sha256, options, Path(out))
-        self.diagnostics = [*sink.diagnostics, *artifact.warnings]
+        with _in_python():
+            options = checked_options(dialect, route, chip, emit, single_weight_file)
+            self._bind(weights, map, random, sink)
+            artifact = write(self.graph, self._program.sha256, options, Path(out))
+        self.diagnostics = [*self._of_source, *sink.diagnostics, *artifact.warnings]
         return artifact
 
     def _bind(self, weights: Any, mapping: Mapping[str, str] | None, random: int | None, sink: Sink) -> None:

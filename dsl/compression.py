@@ -15,12 +15,10 @@ from anedsl.data import Array, ArrayData, Data
 from anedsl.diagnostics import Failure
 from anedsl.graph import Weight
 from anedsl.ops import OPS
+from anedsl.palette import histogram, nearest_entries, palette
 from anedsl.types import FP16, INT4, INT8, UINT1, UINT2, UINT3, UINT4, UINT6, UINT8, DType, Shape, TensorType
 
 PALETTE_TYPES = {1: UINT1, 2: UINT2, 3: UINT3, 4: UINT4, 6: UINT6, 8: UINT8}
-ROUNDS = 50
-"""How often the entries of a palette are moved at most."""
-
 LARGEST = FP16.largest
 INFINITE = 65520.0
 """From this magnitude on numbers round to an infinity of fp16."""
@@ -83,18 +81,31 @@ class Compressed(NamedTuple):
     attributes: Mapping[str, Any]
 
 
+class Layout(NamedTuple):
+    """Where the scales of a weight lie: `scales` has their number along each axis, 1 where all positions share one.
+
+    `axis` is the one of the storage.
+    """
+
+    shape: Shape
+    scales: Shape
+    axis: int | None
+
+
 class StoredData:
     """The numbers of a weight as they are after compression and decompression.
 
     Loading them raises ANE0438 where fp16 cannot hold all of the source.
     """
 
-    __slots__ = ("shape", "source", "storage", "weight")
+    __slots__ = ("layout", "shape", "source", "storage", "weight")
 
-    def __init__(self, source: Data, storage: Storage, weight: Weight) -> None:
+    def __init__(self, source: Data, storage: Storage, weight: Weight, layout: Layout | None = None) -> None:
         self.source = source
         self.shape: Shape = source.shape
-        self.storage = storage
+        self.layout = layout or Layout(source.shape, scale_shape(storage, source.shape), storage.axis)
+        # A moved weight says where its axis is now.
+        self.storage = storage._replace(axis=self.layout.axis)
         self.weight = weight
 
     def compressed(self) -> Compressed:
@@ -147,9 +158,10 @@ def _fail_not_finite(given: Array, storage: Storage, weight: Weight) -> NoReturn
     )
 
 
-def part_types(storage: Storage, shape: Shape) -> dict[str, TensorType] | None:
+def part_types(storage: Storage, layout: Layout) -> dict[str, TensorType] | None:
     """The types of the parts, where they do not depend on the numbers (sparse)."""
-    channels = () if storage.axis is None else (shape[storage.axis],)
+    shape = layout.shape
+    channels = () if layout.axis is None else (shape[layout.axis],)
     if storage.kind == "int8":
         return {
             "quantized_data": TensorType(INT8, shape),
@@ -167,13 +179,13 @@ def part_types(storage: Storage, shape: Shape) -> dict[str, TensorType] | None:
         return {"indices": indices, "lut": TensorType(FP16, (*(1 for _ in shape), 1 << storage.bits, 1))}
     if storage.kind in ("int4", "blockwise"):
         dtype = INT8 if storage.kind == "blockwise" and storage.bits == 8 else INT4
-        return {"data": TensorType(dtype, shape), "scale": TensorType(FP16, scale_shape(storage, shape))}
+        return {"data": TensorType(dtype, shape), "scale": TensorType(FP16, layout.scales)}
     return None
 
 
 def scale_shape(storage: Storage, shape: Shape) -> Shape:
-    """The scales of int4, one for each position of `axis`, and of blockwise."""
-    if storage.kind == "int4":
+    """The number of scales along each axis: one for each position of `axis`; of blockwise, one for each block."""
+    if storage.kind != "blockwise":
         return tuple(size if axis == storage.axis else 1 for axis, size in enumerate(shape))
     # A row or a column has scales of its own, as outputs and inputs of a layer have.
     single = 1 if storage.axis == 0 else 0
@@ -287,47 +299,15 @@ def _codes(array: Array, scale: Array, lowest: Array | int, highest: Array | int
 
 
 def _palette(array: Array, storage: Storage) -> Compressed:
-    count = 1 << storage.bits
-    rounded = array.astype(np.float16)
-    entries = _distinct(rounded)
-    if entries.size <= count:
-        # Nothing is lost. The table is filled up with its last entry.
-        indices = np.searchsorted(entries, rounded.astype(np.float64))
-        entries = np.pad(entries, (0, count - entries.size), mode="edge")
-    else:
-        entries = palette(array, count)
-        indices = nearest_entry(array, entries)
+    halves = array.astype(np.float16)
+    numbers = histogram(halves)
+    entries = palette(numbers, 1 << storage.bits)
+    # Where the palette has every number, it has them as fp16 does.
+    exact = halves.astype(np.float64) if numbers.values.size <= entries.size else array
+    indices = nearest_entries(exact, halves, entries)
     lut = entries.reshape((*(1 for _ in array.shape), -1, 1))
-    parts = {"indices": Part(PALETTE_TYPES[storage.bits], indices.astype(np.uint8)), "lut": Part(FP16, lut)}
+    parts = {"indices": Part(PALETTE_TYPES[storage.bits], indices), "lut": Part(FP16, lut)}
     return Compressed("constexpr_lut_to_dense", parts, {})
-
-
-def _distinct(halves: Array) -> Array:
-    """The different numbers in ascending order; there are few enough of fp16 to count each."""
-    counts = np.bincount(halves.reshape(-1).view(np.uint16), minlength=1 << 16)
-    return np.unique(np.flatnonzero(counts).astype(np.uint16).view(np.float16).astype(np.float64))
-
-
-def palette(array: Array, count: int) -> Array:
-    """`count` numbers in ascending order, as fp16 holds them, that lie near all elements: Lloyd's method on sorted numbers."""
-    ordered = np.sort(array, axis=None)
-    sums = np.concatenate([[0.0], np.cumsum(ordered)])
-    entries = np.quantile(ordered, (np.arange(count) + 0.5) / count)
-    for _ in range(ROUNDS):
-        edges = np.searchsorted(ordered, (entries[1:] + entries[:-1]) / 2)
-        bounds = np.concatenate([[0], edges, [ordered.size]])
-        sizes = np.diff(bounds)
-        moved = np.where(sizes > 0, (sums[bounds[1:]] - sums[bounds[:-1]]) / np.maximum(sizes, 1), entries)
-        if np.array_equal(moved, entries):
-            break
-        entries = moved
-    return np.sort(entries.astype(np.float16)).astype(np.float64)
-
-
-def nearest_entry(array: Array, entries: Array) -> Array:
-    """The index of the nearest of the ascending entries, for every element."""
-    indices: Array = np.searchsorted((entries[1:] + entries[:-1]) / 2, array)
-    return indices
 
 
 def _sparse(array: Array, storage: Storage) -> Compressed:

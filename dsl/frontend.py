@@ -15,6 +15,7 @@ from anedsl.elaborate.modules import LoadedModule, load
 from anedsl.graph import CONST, Graph, Node
 from anedsl.passes import optimize
 from anedsl.passes.dead_code import eliminate_dead_code
+from anedsl.passes.stored import UnstoredData
 from anedsl.source import Span
 
 if TYPE_CHECKING:
@@ -70,22 +71,23 @@ def build(module: LoadedModule, kernel: str, parameters: Mapping[str, Any], sink
     """Elaborates and optimises a kernel. Problems go to `sink`; raises `Failure` where there is an error."""
     graph = elaborate(module, kernel, parameters, sink)
     optimized = optimize(graph)
-    _warn_storage_lost(graph, optimized, sink)
+    _warn_storage_lost(optimized, sink)
     return Program(optimized, _declared(graph), source_hash(module))
 
 
-def _warn_storage_lost(graph: Graph, optimized: Graph, sink: Sink) -> None:
-    """A compressed weight that compile-time arithmetic has turned into another tensor."""
-    kept = {node.attributes["weight"].name for node in optimized.constants if isinstance(node.attributes["val"], StoredData)}
-    for node in eliminate_dead_code(graph).constants:
+def _warn_storage_lost(optimized: Graph, sink: Sink) -> None:
+    """Compressed weights that compile-time arithmetic has turned into other tensors; each is said once."""
+    said: set[str] = set()
+    for node in optimized.constants:
         data = node.attributes["val"]
-        if not isinstance(data, StoredData) or node.attributes["weight"].name in kept:
-            continue
-        from anedsl.diagnostics.names import StorageLost
+        for stored, op, span in data.lost if isinstance(data, UnstoredData) else ():
+            name = stored.weight.name
+            if name in said:
+                continue
+            said.add(name)
+            from anedsl.diagnostics.names import StorageLost
 
-        reader = next(n for n in graph.nodes if node.result in n.values)
-        name = node.attributes["weight"].name
-        sink.add(StorageLost(span=reader.span, name=name, storage=str(data.storage), op=reader.op.name))
+            sink.add(StorageLost(span=span, name=name, storage=str(stored.storage), op=op))
 
 
 def source_hash(module: LoadedModule) -> str:

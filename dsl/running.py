@@ -13,6 +13,7 @@ from anedsl.graph import CONST, Graph, Node, Port
 from anedsl.reference.executor import execute
 from anedsl.reference.numerics import NAMES
 from anedsl.source import NOWHERE, Span
+from anedsl.tensors import as_array
 from anedsl.types import Shape
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -118,9 +119,10 @@ def check_whole(name: str, found: Shape, parts: Mapping[str, Shape], axis: int, 
 def _checked(port: Port, given: Any, numerics: str, sink: Sink) -> Array:
     type = port.value.type
     try:
-        array = np.asarray(given)
-    except (ValueError, TypeError):
-        found, expected = "ragged", f"an array of shape {list(type.shape)}"
+        array = as_array(given)
+    except Exception:  # Foreign array types raise what they like.
+        found = "ragged" if isinstance(given, (list, tuple)) else given.__class__.__name__
+        expected = f"an array of shape {list(type.shape)}"
         raise Failure(problems.WrongInputType(span=port.span, name=port.name, found=found, expected=expected)) from None
     kinds = {"float": "fiu", "int": "iu", "uint": "iu", "bool": "b"}[type.dtype.kind]
     if array.dtype.kind not in kinds:

@@ -9,14 +9,16 @@ from typing import NamedTuple
 class Source:
     """One text and the name it is shown under.
 
-    Offsets count characters from 0; lines and columns count from 1.
+    Offsets count characters from 0; lines and columns count from 1. `is_library` is set for a file of `std`, in which the
+    author of a kernel can mend nothing.
     """
 
-    __slots__ = ("_line_starts", "name", "text")
+    __slots__ = ("_line_starts", "is_library", "name", "text")
 
-    def __init__(self, name: str, text: str) -> None:
+    def __init__(self, name: str, text: str, *, is_library: bool = False) -> None:
         self.name = name
         self.text = text
+        self.is_library = is_library
         self._line_starts: list[int] | None = None
 
     def position(self, offset: int) -> tuple[int, int]:

@@ -153,7 +153,8 @@ def test_a_misspelt_mapping_is_reported_before_missing_weights(needs: Kernel) ->
 
 
 def test_weights_that_nothing_takes_are_a_warning(double: Kernel, tmp_path: Path) -> None:
-    double(x=X, weights={"Scale": np.ones(4)})
+    with pytest.warns(RuntimeWarning, match="ANE0428: no array of `weights` is used"):
+        double(x=X, weights={"Scale": np.ones(4)})
     assert [each.headline for each in double.diagnostics] == ["no array of `weights` is used"]
     double.compile(tmp_path, weights={"Scale": np.ones(4)}, emit="mil")
     assert "ANE0428" in [each.code for each in double.diagnostics]
@@ -173,3 +174,62 @@ def test_rows_of_different_lengths_are_no_array(double: Kernel) -> None:
         double(x=[[1, 2], [3]])
     [diagnostic] = failure.value.diagnostics
     assert diagnostic.code == "ANE0504"
+
+
+def test_an_output_that_there_is_not_is_named(double: Kernel) -> None:
+    out = double(x=X)
+    for error, ask in ((KeyError, lambda: out["zz"]), (AttributeError, lambda: out.zz)):
+        with pytest.raises(error, match="there is no output `zz`: the outputs are `y`, `z`"):
+            ask()
+    assert "zz" not in out
+    assert out.get("zz") is None
+
+
+def test_tensors_of_torch(needs: Kernel, tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    x = torch.linspace(-3, 3, 32).reshape(1, 4, 1, 8).to(torch.bfloat16)
+    w = torch.nn.Parameter(torch.tensor([1.5, -2.25, 3.0, 0.125], dtype=torch.bfloat16))
+    expected = (x.double() * w.double().reshape(1, 4, 1, 1)).detach().numpy()
+    np.testing.assert_array_equal(needs(x=x, weights={"w": w}, numerics="fp64").y, expected)
+    needs.compile(tmp_path, weights={"w": w}, emit="mil")
+    held = np.fromfile(tmp_path / "needs/weights/w.bin", np.float16)[-4:]
+    assert held.tolist() == [1.5, -2.25, 3.0, 0.125]
+    single = torch.ones(1, 4, 1, 8, requires_grad=True)
+    assert needs(x=single, weights={"w": np.ones(4)}).y.shape == (1, 4, 1, 8)
+
+
+def test_a_tensor_that_is_no_dense_array(needs: Kernel) -> None:
+    torch = pytest.importorskip("torch")
+    sparse = torch.eye(4).to_sparse()
+    found = said(needs, x=X, weights={"w": sparse})
+    assert found == [
+        "ANE0413: the array `w` in `weights` holds a value of type Tensor that numpy makes no array of",
+        "give an array of numpy, a dense tensor of torch, or nested lists whose rows are equally long",
+    ]
+    assert said(needs, x=sparse, weights={"w": np.ones(4)})[0].startswith("ANE0504: input `x` has Tensor values")
+
+
+def test_a_result_that_is_not_finite_is_a_warning_at_the_call(double: Kernel) -> None:
+    for call in (lambda: double(x=X * 60000), lambda: double.run({"x": X * 60000})):
+        with pytest.warns(RuntimeWarning, match="ANE0505: output `z` has 32 non-finite values") as caught:
+            call()
+        assert [warning.filename for warning in caught] == [__file__]
+        assert [each.code for each in double.diagnostics] == ["ANE0505"]
+    double(x=X)
+    assert double.diagnostics == []
+
+
+def test_warnings_about_the_source_stay(tmp_path: Path) -> None:
+    (tmp_path / "k.ane").write_text("kernel k { input x: fp16[4]; output y; unused = x + 1; y = x * 2 }")
+    kernel = anedsl.load(tmp_path / "k.ane")
+    assert [each.code for each in kernel.diagnostics] == ["ANE0206"]
+    kernel(x=np.ones(4))
+    assert [each.code for each in kernel.diagnostics] == ["ANE0206"]
+
+
+def test_advice_about_options_is_put_in_pythons_words(needs: Kernel) -> None:
+    with pytest.raises(Failure) as caught:
+        needs(x=X)
+    assert caught.value.__notes__ == [
+        'in Python `--weights` is `weights={"NAME": array}` or `weights=PATH`, `--random` is `random=0`'
+    ]

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import anedsl
-from anedsl.compression import Storage, compress, decompress, nearest_entry
+from anedsl.compression import Storage, compress, decompress
+from anedsl.palette import nearest_entry
 from tests.decoding import decoded
 from tests.language.kernels import problems
 
@@ -278,17 +279,18 @@ def test_blocks_are_those_of_coremltools(axis: int, block: int, blocks: list[int
     assert np.abs(found.parts["data"].array - codes).max() <= 1
 
 
-@pytest.mark.parametrize(("storage", "kept"), [("blockwise(block = 8)", True), ("blockwise(block = 4, axis = 3)", False)])
-def test_a_transposed_weight_keeps_its_blocks(storage: str, kept: bool, tmp_path: Path) -> None:
-    """Where the scales of the transposed weight would lie along other axes, it is not compressed."""
+@pytest.mark.parametrize("storage", ["blockwise(block = 8)", "blockwise(block = 4, axis = 3)"])
+def test_a_transposed_weight_keeps_its_blocks(storage: str, tmp_path: Path) -> None:
+    """Also where the transposed weight would have scales along other axes if it were declared so."""
     weight = f"weight W: fp16[16, 24, 1, 8] stored {storage}"
     body = "y = conv(x, transpose(W, [1, 0, 2, 3]))"
     (tmp_path / "k.ane").write_text(f"kernel k() {{ input x: fp16[1, 16, 8, 8]; {weight}; output y; {body} }}")
     array = np.random.default_rng(0).standard_normal((16, 24, 1, 8))
     k = anedsl.load(tmp_path / "k.ane")
     made = k.compile(tmp_path / "build", weights={"W": array})
-    assert ("constexpr_blockwise_shift_scale" in made.manifest["ops"]["by_kind"]) == kept
-    inside = decompress(compress(array, STORAGES["blockwise(bits = 4, block = 8)"] if kept else Storage("blockwise", 3, 4, 4)))
+    assert "constexpr_blockwise_shift_scale" in made.manifest["ops"]["by_kind"]
+    rows = Storage("blockwise", 3, 4, 4)
+    inside = decompress(compress(array, rows if "axis" in storage else STORAGES["blockwise(bits = 4, block = 8)"]))
     x = np.random.default_rng(8).standard_normal((1, 16, 8, 8))
     expected = np.einsum("oiw,bihw->boh", inside.transpose(1, 0, 2, 3)[:, :, 0], x)[..., None]
     np.testing.assert_allclose(k(x=x, weights={"W": array}, numerics="fp64").y, expected, rtol=1e-12, atol=1e-9)
@@ -306,3 +308,31 @@ def test_other_numbers_for_the_same_kernel_are_compressed_anew(tmp_path: Path) -
     x = np.ones((1, 24, 1, 8))
     first, second = (k(x=x, weights={"W": np.full((16, 24), value)}, numerics="fp64").y for value in (1.0, 2.0))
     np.testing.assert_allclose(second, 2 * first, rtol=1e-2)
+
+
+def test_the_error_is_printed_and_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In a line for each way of storing, with the weight that loses most."""
+    from anedsl.cli.compressed import error_lines
+    from anedsl.cli.inspecting import inspect_target
+
+    text = """
+    kernel k() {
+        input x: fp16[1, 24, 1, 8]
+        weight a, b: fp16[24, 24, 1, 1] stored int8
+        weight c: fp16[24, 24, 1, 1] stored palette(bits = 2)
+        output y
+        y = conv(conv(conv(x, a), b), c)
+    }"""
+    (tmp_path / "k.ane").write_text(text)
+    rough = np.random.default_rng(0).standard_normal((24, 24))
+    even = np.arange(576).reshape(24, 24) % 3 * 127.0 / 2
+    weights = {"a": even, "b": rough, "c": even}
+    made = anedsl.load(tmp_path / "k.ane").compile(tmp_path, weights=weights)
+    codes = {w["name"]: w["stored"]["error"]["max_rel"] for w in made.manifest["weights"] if w["declared"]}
+    assert error_lines(made.manifest) == [
+        f"int8: 2 weights, error up to {codes['b']:.2%} of the largest magnitude, in b",
+        "palette(bits = 2): 1 weight, nothing lost",
+    ]
+    inspect_target(made.path, "text")
+    rows = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith(("a  ", "b  ", "c  "))]
+    assert [(row[0], row[-2]) for row in rows] == [(name, f"{codes[name]:.2%}") for name in "abc"]

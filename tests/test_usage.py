@@ -35,7 +35,10 @@ FILE = "it names keys of a file of weights: give the file with --weights"
 COMPILED = "what is compiled already has its parameters and weights"
 TWICE = "it is given more than once"
 OWN = "belongs to the program that is read"
-SEVERAL = "N=64,128 has several values, which only `compile` and `check` take, for a variant of each; a list stands in brackets: N=[64,128]"
+SEVERAL = (
+    "N=64,128 has several values, which only `compile` and `check` take, for a variant of each; "
+    "a list stands in brackets: N=[64,128]"
+)
 
 REFUSED = [
     ("run k.ane --random 0 --placement", "--placement", CORE_ML),

@@ -61,8 +61,18 @@ class Manifest:
             path = "weights/weight.bin" if package else item.get("file")
             offset = item.get("package_offset" if package else "offset")
             if isinstance(path, str) and type(offset) is int:
-                found[InFile(ROOT + path, offset)] = Declared(name, declared)
+                found[InFile(ROOT + path, offset)] = Declared(name, declared, *self._stored(item.get("stored")))
         return found
+
+    def _stored(self, stored: Any) -> tuple[str | None, float | None]:
+        """How a weight is compressed, and its error; a part that does not bear the error has neither."""
+        error = stored.get("error") if isinstance(stored, dict) else None
+        if error is None:
+            return None, None
+        kind, largest = stored.get("as"), error.get("max_rel") if isinstance(error, dict) else None
+        if not isinstance(kind, str) or not isinstance(largest, (int, float)):
+            self.fail("the `stored` of a weight does not say `as` what, or has an `error` without `max_rel`")
+        return kind, float(largest)
 
     def surfaces(self, side: str, graph: Graph) -> tuple[Surface, ...]:
         """The surfaces of `inputs` or `outputs`, with the ports in each, which must be those of the graph."""

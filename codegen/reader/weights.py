@@ -20,13 +20,18 @@ ROOT = "@model_path/"
 
 
 class Declared:
-    """What a manifest says of a weight: the author's name, and whether the author declared it at all."""
+    """What a manifest says of a weight: the author's name, and whether the author declared it at all.
 
-    __slots__ = ("declared", "name")
+    Of a compressed one also how it is stored, and the largest error relative to the largest magnitude.
+    """
 
-    def __init__(self, name: str, declared: bool) -> None:
+    __slots__ = ("declared", "error", "name", "stored")
+
+    def __init__(self, name: str, declared: bool, stored: str | None = None, error: float | None = None) -> None:
         self.name = name
         self.declared = declared
+        self.stored = stored
+        self.error = error
 
 
 class Weights:

@@ -260,8 +260,12 @@ def as_json(artifacts: Sequence[Artifact]) -> list[dict[str, Any]]:
 
 
 def show_artifacts(artifacts: Sequence[Artifact]) -> None:
+    from anedsl.cli.compressed import error_lines
+
     for artifact, same in zip(artifacts, same_programs(artifacts), strict=True):
         sys.stdout.write(f"{artifact.path}: {_summary(artifact.manifest)}\n")
+        for line in error_lines(artifact.manifest):
+            sys.stdout.write(f"  {line}\n")
         if same is not None:
             sys.stderr.write(f"note: `{artifact.path}` holds the same program as `{same}`\n")
 

@@ -24,10 +24,20 @@ def gather(found: Iterable[tuple[str, Sequence[Diagnostic]]]) -> list[Said]:
             source, start, end = diagnostic.span[:3]
             # The sources of two processes are two objects of one text.
             key = (diagnostic.code, source.name, start, end, diagnostic.headline, diagnostic.label_text)
-            variants = alike.setdefault(key, Said(diagnostic, [])).variants
-            if variant not in variants[-1:]:
-                variants.append(variant)
+            said = alike.setdefault(key, Said(diagnostic, []))
+            if said.diagnostic is not diagnostic:
+                _keep_common_notes(said.diagnostic, diagnostic)
+            if variant not in said.variants[-1:]:
+                said.variants.append(variant)
     return list(alike.values())
+
+
+def _keep_common_notes(first: Diagnostic, other: Diagnostic) -> None:
+    """A note with the values of one variant, such as those of a failed assertion, would be wrong of another."""
+    texts = other.note_texts
+    if first.note_texts != texts:
+        common = (text for text in first.note_texts if text in texts)
+        vars(first)["notes"] = tuple(text.replace("{", "{{").replace("}", "}}") for text in common)
 
 
 def told(said: Iterable[Said], count: int, style: str) -> list[Diagnostic]:
@@ -37,11 +47,11 @@ def told(said: Iterable[Said], count: int, style: str) -> list[Diagnostic]:
             continue
         where = "every variant" if len(variants) == count else listed(variants)
         # The texts of a diagnostic are its class's; these are for one of them only.
-        vars(diagnostic)["where"] = f"in {where}"
+        vars(diagnostic)["in_variants"] = f"in {where}"
         if style == output.CONCISE:
-            vars(diagnostic)["label"] = f"{diagnostic.label} ({{where}})" if diagnostic.label else "{where}"
+            vars(diagnostic)["label"] = f"{diagnostic.label} ({{in_variants}})" if diagnostic.label else "{in_variants}"
         else:
-            vars(diagnostic)["notes"] = (*diagnostic.notes, "{where}")
+            vars(diagnostic)["notes"] = (*diagnostic.notes, "{in_variants}")
     return [item.diagnostic for item in said]
 
 

@@ -119,7 +119,7 @@ def _function(module: Module, name: str, graph: Graph, sink: Sink) -> dict[str, 
 
     operations = graph.operations
     kinds = Counter(node.op.name for node in operations)
-    weights = [weight for node in graph.constants if (weight := _weight(node, sink)) is not None]
+    weights = [weight for node in graph.constants if (weight := _weight(node, module, sink)) is not None]
     known = [node for node in operations if not node.op.opaque]
     return {
         "opset": module.opsets[name],
@@ -174,14 +174,16 @@ def _ports(ports: Any, surfaces: tuple[Surface, ...] | None) -> list[dict[str, A
     ]
 
 
-def _weight(node: Node, sink: Sink) -> dict[str, Any] | None:
+def _weight(node: Node, module: Module, sink: Sink) -> dict[str, Any] | None:
     """A const whose numbers are in a file."""
-    from anedsl.codegen.reader.weights import FileData
+    from anedsl.codegen.program import InFile
+    from anedsl.codegen.reader.weights import ROOT, FileData
 
     data = node.attributes["val"]
     if not isinstance(data, FileData):
         return None
     weight = node.attributes.get("weight")
+    said = module.weights.declared.get(InFile(ROOT + data.path, data.offset))
     sha256, problem = _weight_hash(data)
     if problem is not None and problem.code != MISSING:
         sink.add(problem)
@@ -192,6 +194,8 @@ def _weight(node: Node, sink: Sink) -> dict[str, Any] | None:
         "file": data.path,
         "offset": data.offset,
         "bytes": node.result.type.bytes,
+        "stored": said.stored if said else None,
+        "error": said.error if said else None,
         "sha256": sha256,
         "problem": problem.code if problem is not None else None,
     }
@@ -246,9 +250,16 @@ _UNREAD = {MISSING: "(no file)", "ANE0480": "(malformed)", "ANE0481": "(of anoth
 
 
 def _weights_text(weights: list[dict[str, Any]]) -> str:
-    rows = [["weight", "type", "file", "offset", "bytes", "sha256"]]
+    from anedsl.cli.compressed import percent
+
+    rows = [["weight", "type", "file", "offset", "bytes", "stored", "error", "sha256"]]
     for w in weights:
         type = f"{w['dtype']}{w['shape']}"
         numbers = w["sha256"] or _UNREAD.get(w["problem"], "(not read)")
-        rows.append([w["name"], type, w["file"], str(w["offset"]), str(w["bytes"]), numbers])
-    return output.table(rows, frozenset({3, 4}))
+        lost = "" if w["error"] is None else percent(w["error"])
+        rows.append([w["name"], type, w["file"], str(w["offset"]), str(w["bytes"]), w["stored"] or "", lost, numbers])
+    if not any(w["stored"] for w in weights):
+        rows = [[*row[:5], *row[7:]] for row in rows]
+        return output.table(rows, frozenset({3, 4}))
+    held = output.table(rows, frozenset({3, 4, 6}))
+    return f"{held}the error is the largest one, relative to the largest magnitude of the weight\n"

@@ -160,8 +160,67 @@ def counted(number: int, word: str) -> str:
 
 
 def nearest(name: str, candidates: Any) -> str | None:
-    """The candidate most like a name that was not found, or None."""
+    """The candidate that was probably meant by `name`, or None.
+
+    One letter in four may be wrong, three at most: short words are near to everything. Case, `_`, `-` and `.` do not count.
+    Else one of the two may begin or end with the other, and be half as long again at most, or their words may be shortened, as
+    in `up_w` for `up_weight`. A long name, such as a key of a checkpoint, may also lack a part in the middle.
+    """
+    wanted = _letters(name)
+    close: list[tuple[int, int, str]] = []
+    allowed = min((len(wanted) + 1) // 4, 3)
+    for candidate in sorted(set(candidates) - {name}):
+        letters = _letters(candidate)
+        distance = _slips(wanted, letters, allowed) if abs(len(letters) - len(wanted)) <= allowed else allowed + 1
+        if distance <= allowed or _is_part(wanted, letters) or _is_shortened(name, candidate):
+            close.append((distance, _slips(name, candidate, 3), candidate))
+    if close:
+        return min(reversed(close), key=lambda found: found[:2])[2]
+    return _nearly_equal(name, candidates) if len(name) >= 12 else None
+
+
+def _is_part(a: str, b: str) -> bool:
+    short, long = (a, b) if len(a) < len(b) else (b, a)
+    return bool(short) and len(long) <= max(len(short) * 3 // 2, 2) and (long.startswith(short) or long.endswith(short))
+
+
+def _is_shortened(a: str, b: str) -> bool:
+    """Whether two names of several words have the same words, some of them shortened to their beginning."""
+    left, right = a.split("_"), b.split("_")
+    same = len(left) == len(right) > 1
+    return same and all(x and y and (x.startswith(y) or y.startswith(x)) for x, y in zip(left, right, strict=True))
+
+
+def _letters(name: str) -> str:
+    return name.casefold().translate({ord(sign): None for sign in "_-. "})
+
+
+def _slips(a: str, b: str, most: int) -> int:
+    """How many letters were left out, added, exchanged or swapped with their neighbour; counting ends above `most`."""
+    while a and b and a[0] == b[0]:
+        a, b = a[1:], b[1:]
+    while a and b and a[-1] == b[-1]:
+        a, b = a[:-1], b[:-1]
+    before: list[int] = []
+    row = list(range(len(b) + 1))
+    for i, left in enumerate(a, 1):
+        # Further from the diagonal than `most` there are more slips than that.
+        low, high = max(1, i - most), min(len(b), i + most)
+        earlier, before, row = before, row, [most + 1] * (len(b) + 1)
+        row[0] = i
+        for j in range(low, high + 1):
+            right = b[j - 1]
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (left != right))
+            if i > 1 and j > 1 and left == b[j - 2] and right == a[i - 2]:
+                cost = min(cost, earlier[j - 2] + 1)
+            row[j] = cost
+        if min(row) > most:
+            return most + 1
+    return row[-1]
+
+
+def _nearly_equal(name: str, candidates: Any) -> str | None:
     from difflib import get_close_matches
 
-    matches = get_close_matches(name, sorted(set(candidates)), n=1, cutoff=0.6)
+    matches = get_close_matches(name, sorted(set(candidates) - {name}), n=1, cutoff=0.8)
     return matches[0] if matches else None

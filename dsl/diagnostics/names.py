@@ -230,7 +230,9 @@ class AssertionFailed(Error):
     code = "ANE0221"
     title = "{message}"
     label = "is false"
+    notes = ("here {values}",)
     message: str
+    values: str | None = None
 
 
 class PatternMismatch(Error):
@@ -240,11 +242,13 @@ class PatternMismatch(Error):
     code = "ANE0222"
     title = "`{function}` expects `{pattern}` for `{parameter}`, found {found}"
     label = "{detail}"
+    notes = ("{bound}",)
     function: str
     parameter: str
     pattern: str
     found: str
     detail: str
+    bound: str | None = None
 
 
 class UnpackMismatch(Error):
@@ -319,14 +323,16 @@ class MissingParameter(Error):
 
 
 class UnknownParameter(Error):
-    """`-D NAME=VALUE` overrides a parameter of the kernel."""
+    """`-D NAME=VALUE`, or a file of variants, overrides a parameter of the kernel."""
 
     code = "ANE0229"
     title = "`{kernel}` has no parameter `{name}`"
     label = "has no such parameter"
+    notes = ("it is given by {place}",)
     helps = ("did you mean `{nearest}`?", "its parameters are {known}")
     name: str
     kernel: str
+    place: str | None = None
     nearest: str | None = None
     known: str | None = None
 
@@ -414,15 +420,17 @@ class TooManySubscripts(Error):
 
 
 class UnknownMember(Error):
-    """Tensors have `shape`, `dtype` and `rank`."""
+    """Tensors have `shape`, `dtype` and `rank`, and numbers `shape` and `rank`. There are no methods: what other languages
+    write as `x.reshape(...)` is `reshape(x, ...)`."""
 
     code = "ANE0237"
     title = "{what} has no `{name}`"
     label = "unknown"
-    helps = ("did you mean `{nearest}`?",)
+    helps = ("did you mean `{nearest}`?", "{advice}")
     what: str
     name: str
     nearest: str | None = None
+    advice: str | None = None
 
 
 class UnknownLibrary(Error):
@@ -475,12 +483,13 @@ class InvalidStorage(Error):
 
 
 class StorageLost(Warning):
-    """Compression belongs to the declared weight. What is computed from it at compile time, other than a transpose, is a new
-    tensor and is kept as fp16."""
+    """Compression belongs to the declared weight. A transpose of it, a slice or a part, and a reshape that leaves the axis of
+    the scales stay compressed. All else that is computed from it at compile time is a new tensor, and so is a slice that
+    cuts through a block: it is computed from the numbers that were given, and kept as fp16."""
 
     code = "ANE0282"
     title = "`{name}` is stored as {storage}, but `{op}` changes it at compile time"
-    label = "the result is kept as fp16"
+    label = "the result is kept as fp16, and loses nothing to compression"
     helps = ("declare the weight in the form that the kernel uses",)
     name: str
     storage: str

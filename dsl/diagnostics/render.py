@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from anedsl.diagnostics.base import Diagnostic, Label
@@ -26,17 +26,14 @@ def render(diagnostic: Diagnostic, *, colour: bool = False) -> str:
     span = diagnostic.span
     if span.source.text or span.end:
         width = _gutter_width(diagnostic)
-        lines += _place(span, width, "-->", paint)
-        labels = [
-            Label(span, diagnostic.label_text),
-            *(label for label in diagnostic.related if label.span.source is span.source),
-        ]
-        lines += _snippet(span.source, labels, width, paint, severity)
-        for label in diagnostic.related:
-            if label.span.source is not span.source and label.span.source.text:
-                lines += _place(label.span, width, ":::", paint)
-                lines += _snippet(label.span.source, [label], width, paint, "gutter")
-        lines += _call_lines(span, width, paint)
+        main, *others = _labels(diagnostic)
+        lines += _place(main.span, width, "-->", paint)
+        here = [main, *(label for label in others if label.span.source is main.span.source)]
+        lines += _snippet(main.span.source, here, width, paint, severity)
+        for labels in _by_source(others, main.span.source):
+            lines += _place(labels[0].span, width, ":::", paint)
+            lines += _snippet(labels[0].span.source, labels, width, paint, "gutter")
+        lines += _call_lines(main.span, width, paint)
     else:
         width = 1
         if diagnostic.label_text:
@@ -49,13 +46,46 @@ def render(diagnostic: Diagnostic, *, colour: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _call_lines(span: Span, width: int, paint: Any) -> list[str]:
-    """The calls that led to an inlined function, innermost first; of a long chain only both ends."""
+def _labels(diagnostic: Diagnostic) -> list[Label]:
+    """The main place first. What is wrong inside the library is shown at the author's call of it, and there second."""
+    span = diagnostic.span
+    own = Label(span, diagnostic.label_text)
+    author = _authors(span)
+    if author is span:
+        return [own, *diagnostic.related]
+    return [Label(author, "in this call"), own, *diagnostic.related]
+
+
+def _authors(span: Span) -> Span:
+    """The place itself, or for one in the library the call that led into it."""
+    place = span
+    while place.source.is_library and place.call is not None:
+        place = place.call
+    return span if place.source.is_library else place
+
+
+def _by_source(labels: list[Label], shown: Source) -> Iterator[list[Label]]:
+    """Labels of other sources than the one that is already shown, those of one source together."""
+    found: dict[int, list[Label]] = {}
+    for label in labels:
+        if label.span.source is not shown and label.span.source.text:
+            found.setdefault(id(label.span.source), []).append(label)
+    return iter(found.values())
+
+
+def _calls(span: Span) -> list[Span]:
+    """The calls that led to a place, innermost first."""
     calls: list[Span] = []
     call = span.call
     while call is not None:
         calls.append(call)
         call = call.call
+    return calls
+
+
+def _call_lines(span: Span, width: int, paint: Any) -> list[str]:
+    """The calls that led to an inlined function, innermost first; of a long chain only both ends."""
+    calls = _calls(span)
     hidden = len(calls) - MAX_CALLS
     lines: list[str] = []
     for index, call in enumerate(calls):
@@ -69,33 +99,35 @@ def _call_lines(span: Span, width: int, paint: Any) -> list[str]:
 
 
 def concise(diagnostic: Diagnostic) -> str:
-    """`path:line:column: error[CODE]: headline: label`."""
+    """`path:line:column: error[CODE]: headline: label`, for an inlined function also where the kernel calls it."""
     span = diagnostic.span
-    place = ""
-    if span.source.text or span.end:
-        line, column = span.source.position(span.start)
-        place = f"{_name(span.source)}:{line}:{column}: "
+    main = _authors(span)
+    place = f"{_position(main)}: " if span.source.text or span.end else ""
     label = f": {diagnostic.label_text}" if diagnostic.label_text else ""
-    return f"{place}{diagnostic.severity}[{diagnostic.code}]: {diagnostic.headline}{label}"
+    more = [] if main is span else [f"in {_position(span)}"]
+    more += [f"called at {_position(call)}" for call in _calls(main)[-1:]]
+    behind = f" ({', '.join(more)})" if more else ""
+    return f"{place}{diagnostic.severity}[{diagnostic.code}]: {diagnostic.headline}{label}{behind}"
+
+
+def _position(span: Span) -> str:
+    line, column = span.source.position(span.start)
+    return f"{_name(span.source)}:{line}:{column}"
 
 
 def as_json(diagnostic: Diagnostic) -> dict[str, Any]:
     """A diagnostic as data; lines and columns count from 1, the end is exclusive."""
-    calls = []
-    call = diagnostic.span.call
-    while call is not None:
-        calls.append(_json_place(call))
-        call = call.call
+    main, *others = _labels(diagnostic)
     return {
         "code": diagnostic.code,
         "severity": diagnostic.severity,
         "message": diagnostic.headline,
         "label": diagnostic.label_text,
-        **_json_place(diagnostic.span),
+        **_json_place(main.span),
         "notes": diagnostic.note_texts,
         "help": diagnostic.help_texts,
-        "related": [{"label": label.text, **_json_place(label.span)} for label in diagnostic.related],
-        "calls": calls,
+        "related": [{"label": label.text, **_json_place(label.span)} for label in others],
+        "calls": [_json_place(call) for call in _calls(main.span)],
     }
 
 
@@ -119,17 +151,12 @@ def _painter(colour: bool) -> Any:
 
 
 def _gutter_width(diagnostic: Diagnostic) -> int:
-    spans = [diagnostic.span, *(label.span for label in diagnostic.related)]
-    call = diagnostic.span.call
-    while call is not None:
-        spans.append(call)
-        call = call.call
+    spans = [diagnostic.span, *(label.span for label in diagnostic.related), *_calls(diagnostic.span)]
     return max(len(str(span.source.position(span.start)[0])) for span in spans)
 
 
 def _place(span: Span, width: int, arrow: str, paint: Any) -> list[str]:
-    line, column = span.source.position(span.start)
-    return [" " * width + paint("gutter", arrow) + f" {_name(span.source)}:{line}:{column}"]
+    return [" " * width + paint("gutter", arrow) + f" {_position(span)}"]
 
 
 def _name(source: Source) -> str:

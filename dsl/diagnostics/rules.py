@@ -78,16 +78,18 @@ class EmptyAxis(RuleBroken):
 
 
 class OpNotOnAne(RuleBroken):
-    """MIL has this op, but the ANE has nothing to run it with. In memory the whole kernel is then refused; through Core ML
-    the op runs on the CPU or GPU, and the data travels there and back.
+    """MIL has this op, but the ANE has nothing to run it with, or one route does not reach it. In memory the whole kernel is
+    then refused; through Core ML an op that the ANE has not runs on the CPU or GPU, and the data travels there and back.
 
-    Write it with other ops, or compute it on the host. `anedsl ops NAME` shows which chips and routes have an op.
+    Write it with other ops, compile for the route that takes it, or compute it on the host. `anedsl ops NAME` shows which
+    chips and routes have an op.
     """
 
     code = "ANE0304"
-    title = "`{op}` does not run on the ANE{of}"
-    label = "not on the ANE"
+    title = "`{op}` does not run on the ANE{via}{of}"
+    label = "not on the ANE{via}"
     op: str
+    via: str = ""
 
 
 class OpDisputed(RuleBroken):
@@ -118,7 +120,8 @@ class StateNotOnRoute(RuleBroken):
 class WrongIoType(RuleBroken):
     """The tensors that the caller binds are fp16, fp32 or bool on the in-memory route.
 
-    Declare it fp16 and convert on the host: fp16 holds every int8 and uint8, and integers up to 2048 exactly.
+    Declare an input fp16 and convert on the host. Convert an output in the kernel: `cast(y, fp16)`, and from int32 by way of
+    int16, or ask for indices in uint16. fp16 holds every int8 and uint8, and integers up to 2048 exactly.
     """
 
     code = "ANE0307"
@@ -289,7 +292,8 @@ class ConcatOfSlices(RuleBroken):
     """On M1, M2 and M3 a `concat` of two or more slices that begin inside the last axis returns the wrong elements, without an
     error.
 
-    Put an op behind each slice (`x[..., 8:16] * 1`), or slice and concatenate along another axis.
+    Move the axis away from the end (`transpose`), slice and concatenate there, and move it back. Or put an op behind each slice
+    that stays: `clip(x[..., 8:16], -65504, 65504)` keeps every finite number, while `* 1` and `identity` are folded away.
     """
 
     code = "ANE0320"
@@ -302,8 +306,9 @@ class SliceSaturates(RuleBroken):
     """M1 and M2 copy a slice that begins inside the last axis in a format that ends at 4094: larger values become infinity, with
     no error. Packing along the last axis makes such slices of all members but the first.
 
-    Pack along axis 1, put what can be large first, or promise that values are small:
-    `input x: fp16[1, 64, 1, 128] in [-100, 100]`.
+    Pack along axis 1; promise that the values of an input are small (`input x: fp16[1, 64, 1, 128] in [-100, 100]`, in a pack
+    of all members but the first); bound what is computed (`clip(h, -4094, 4094)`); or move the axis away from the end with
+    `transpose` before the slice.
     """
 
     code = "ANE0321"
@@ -349,12 +354,12 @@ class SilentZeros(RuleBroken):
     order of size, its outputs in descending order, and the inner dimension of `matmul` was a multiple of 32. Surfaces are
     bound in the alphabetical order of their names.
 
-    Pack the inputs into one; or rename them, or pad the inner dimension.
+    Pack the inputs into one, and so the outputs; or rename them, or pad the inner dimension.
     """
 
     code = "ANE0324"
-    title = "several inputs may give zeros{on}: {problem}"
-    label = "not as the rule wants it"
+    title = "the results may be zero{on}: {problem}"
+    label = "not as a program with several inputs needs it"
     problem: str
 
 
@@ -365,9 +370,10 @@ class LoneOp(RuleBroken):
     """
 
     code = "ANE0325"
-    title = "a kernel of nothing but one `{op}` may be refused"
+    title = "a kernel of nothing but one `{op}`{emitted} may be refused"
     label = "the only op"
     op: str
+    emitted: str = ""
 
 
 class SliceOfInput(RuleBroken):

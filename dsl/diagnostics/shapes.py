@@ -1,13 +1,13 @@
 """Diagnostics of types, shapes and op attributes (02xx, from 0240 on)."""
 
-from anedsl.diagnostics.base import Error
+from anedsl.diagnostics.base import Error, Warning
 
 
 class WrongRank(Error):
     """An op takes tensors of certain ranks only. Activations on the ANE are `[batch, channels, 1, positions]`."""
 
     code = "ANE0240"
-    title = "`{op}` takes {expected} for `{operand}`, found rank {rank}"
+    title = "`{op}` takes {expected} for {operand}, found rank {rank}"
     label = "has type `{type}`"
     helps = ("{advice}",)
     op: str
@@ -40,19 +40,21 @@ class NotBroadcastable(Error):
     title = "`{op}` cannot broadcast `{left}` with `{right}`"
     label = "axis {axis} is {found} here, {expected} in the other operand"
     notes = ("axes are compared from the last to the first; two sizes fit when they are equal or one of them is 1",)
+    helps = ("{advice}",)
     op: str
     left: str
     right: str
     axis: int
     found: int
     expected: int
+    advice: str | None = None
 
 
 class WrongDType(Error):
     """Each operand of an op takes certain element types, and nothing is converted silently."""
 
     code = "ANE0242"
-    title = "`{op}` takes {expected} for `{operand}`, found {found}"
+    title = "`{op}` takes {expected} for {operand}, found {found}"
     label = "has type `{type}`"
     helps = ("convert it: `cast({written}, {first})`", "{advice}")
     op: str
@@ -220,11 +222,12 @@ class ChannelMismatch(Error):
     """A convolution's weight is `[out, in / groups, kernel...]`; axis 1 of the input must have `in` channels."""
 
     code = "ANE0253"
-    title = "`{op}` weight does not fit the channels of `x`"
+    title = "`{op}` weight does not fit the channels of `{x}`"
     label = "expected {expected} input channels at axis 1, found {found}"
-    notes = ("`x` has {channels} channels in {groups}, and the weight is `[out, in / groups, kernel...]`",)
+    notes = ("`{x}` has {channels} channels in {groups}, and the weight is `[out, in / groups, kernel...]`",)
     helps = ("{advice}",)
     op: str
+    x: str
     expected: int
     found: int
     channels: int
@@ -320,8 +323,9 @@ class NotSqueezable(Error):
 
     code = "ANE0260"
     title = "cannot squeeze axis {axis} of size {size}"
-    label = "`x` is `{type}`"
+    label = "`{x}` is `{type}`"
     helps = ("only axes of size 1 can be squeezed; `reshape` merges others",)
+    x: str
     axis: int
     size: int
     type: str
@@ -387,8 +391,9 @@ class Indivisible(Error):
 
     code = "ANE0265"
     title = "`{op}` cannot divide {what} by {divisor}"
-    label = "axis {axis} of `x` has size {size}"
+    label = "axis {axis} of `{x}` has size {size}"
     op: str
+    x: str
     what: str
     divisor: int
     axis: int
@@ -403,8 +408,9 @@ class TransposedShape(Error):
 
     code = "ANE0266"
     title = "`conv_transpose` cannot give size {found} at axis {axis}"
-    label = "a convolution of it gives {given} positions there, `x` has {wanted}"
+    label = "a convolution of it gives {given} positions there, `{x}` has {wanted}"
     helps = ("{advice}",)
+    x: str
     axis: int
     found: int
     given: int
@@ -533,3 +539,24 @@ class NotPositive(Error):
     op: str
     operand: str
     found: str
+
+
+class DroppedAxis(Warning):
+    """Elementwise ops align shapes at the last axis. A reduction that drops its axis moves the axes before it one place back:
+    the means of `[1, 64, 64]` over axis 2 are `[1, 64]`, and their axis of 64 then meets axis 2 and not axis 1, which it
+    was. Where both are equally long nothing else tells.
+
+    Keep the axis, which then has size 1: `mean`, `sum`, `max` and `min` do so unless `keep_dims = false` is given; MIL's own
+    `reduce_mean` and the like do with `keep_dims = true`.
+    """
+
+    code = "ANE0277"
+    title = "`{op}` applies what was axis {axis} along axis {place} of `{other}`"
+    label = "has type `{type}`: an axis was dropped"
+    notes = ("shapes are aligned at the last axis, and both axes are equally long",)
+    helps = ("`keep_dims = true` in the reduction keeps the axis, with size 1",)
+    op: str
+    axis: int
+    place: int
+    type: str
+    other: str

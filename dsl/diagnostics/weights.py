@@ -32,9 +32,13 @@ class MissingWeight(WeightError):
     notes = ("{more}", "{searched}", "{available}")
     helps = (
         "the key `{nearest}` is similar; to use it: `--map {mapping}`",
-        "give it with `--weights FILE`, or an initialiser `= ones`; to try or measure the kernel, `--random 0` draws it",
+        "{general}",
+        "{supply}",
     )
+    with_files = "a weight that is in no file needs an initialiser `= ones`; to try or measure the kernel, `--random 0` draws it"
     type: str
+    supply: str = "give it with `--weights FILE`, or an initialiser `= ones`; to try or measure the kernel, `--random 0` draws it"
+    general: str | None = None
     searched: str | None = None
     available: str | None = None
     nearest: str | None = None
@@ -107,9 +111,11 @@ class UnknownKey(WeightError):
     code = "ANE0405"
     title = "no file has the key `{array}`"
     label = "`{name}` is to be read from it"
-    notes = ("{available}", "{more}")
-    helps = ("did you mean `{nearest}`?",)
+    notes = ("{shard}", "{available}", "{more}")
+    helps = ("{folder}", "did you mean `{nearest}`?")
     array: str
+    shard: str | None = None
+    folder: str | None = None
     available: str | None = None
     nearest: str | None = None
 
@@ -394,11 +400,13 @@ class UnusedPattern(Error):
     code = "ANE0426"
     title = "`--map {mapping}` finds no weight"
     notes = ("{reason}", "{available}")
-    helps = ("did you mean the key `{nearest}`?",)
+    helps = ("did you mean the key `{nearest}`?", "{folder}", "write NAME=KEY the other way round: `--map {turned}`")
     mapping: str
     reason: str
     available: str | None = None
     nearest: str | None = None
+    folder: str | None = None
+    turned: str | None = None
 
 
 class AmbiguousPattern(WeightError):

@@ -198,7 +198,9 @@ def _too_many(function: str, most: int, arguments: Sequence[Argument], span: Spa
 
 def _unknown(function: str, argument: Argument, names: Sequence[str], shown: str) -> Failure:
     from anedsl.diagnostics.names import UnknownArgument
+    from anedsl.elaborate import foreign
 
     name = argument.name or ""
     span = argument.name_span or argument.span
-    return Failure(UnknownArgument(span=span, op=function, name=name, nearest=nearest(name, names), signature=shown))
+    close = foreign.parameter(name, names) or nearest(name, names)
+    return Failure(UnknownArgument(span=span, op=function, name=name, nearest=close, signature=shown))

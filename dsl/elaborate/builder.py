@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,13 @@ from anedsl.types import DType, TensorType
 MAX_NODES = 200_000
 
 
+class Reduced(NamedTuple):
+    """Where a tensor comes from that a reduction made without the reduced axes: `kept` are the axes of `source` that it has."""
+
+    source: Value
+    kept: tuple[int, ...]
+
+
 class GraphBuilder:
     """The nodes so far, in order; equal numbers become one const."""
 
@@ -26,6 +33,7 @@ class GraphBuilder:
         self.warn = warn
         self.nodes: list[Node] = []
         self.constant_values: set[Value] = set()
+        self.reduced: dict[Value, Reduced] = {}
         self._numbers: dict[tuple[DType, str], Value] = {}
 
     def apply(
@@ -44,22 +52,14 @@ class GraphBuilder:
         try:
             node = make_node(op, operands, attributes, span=span, spans=spans)
         except Failure as failure:
-            self._advise_weights(failure, operands)
+            from anedsl.elaborate.advice import advise
+
+            advise(failure, self, operands, spans or {})
             raise
         self.nodes.append(node)
         if self.constant_values.issuperset(node.values) and operands:
             self.constant_values.update(node.results)
         return node.results
-
-    def _advise_weights(self, failure: Failure, operands: Mapping[str, Operands]) -> None:
-        """What is computed from weights alone does not run on the ANE: they need one element type, and not fp16."""
-        from anedsl.diagnostics.shapes import MixedDTypes
-
-        given = [part for operand in operands.values() for part in (operand if isinstance(operand, tuple) else (operand,))]
-        for diagnostic in failure.diagnostics:
-            if isinstance(diagnostic, MixedDTypes) and self.constant_values.issuperset(given):
-                diagnostic.reason = diagnostic.converted = None
-                diagnostic.advice = "give both weights one element type"
 
     def constant(self, value: Any, dtype: DType, span: Span) -> Value:
         """A number or compile-time tensor in an element type, as a const of the graph."""

@@ -15,7 +15,8 @@ from anedsl.elaborate.calls import Site, list_tensor
 from anedsl.elaborate.values import Builtin, ConstTensor, describe, is_integer, is_number, is_tensor
 from anedsl.graph import Value
 from anedsl.ops import OPS
-from anedsl.ops.call import MAX_CONST_ELEMENTS
+from anedsl.ops.call import MAX_CONST_ELEMENTS, Call
+from anedsl.ops.linear import check_linear
 from anedsl.ops.record import REQUIRED
 from anedsl.types import DTYPES
 
@@ -110,9 +111,14 @@ def _linear(site: Site, x: Any, weight: Any, bias: Any = None) -> Any:
     builder = site.frame.builder
     at_run_time = isinstance(weight, Value) and not builder.is_constant(weight)
     if at_run_time or (isinstance(x, Value) and x.type.rank > 3):
+        if isinstance(x, Value) and isinstance(weight, Value):
+            # What does not fit is said of `linear`, which is what the author wrote.
+            types = {"x": x.type, "weight": weight.type}
+            check_linear(Call(OPS["linear"], types, {}, site.span, site.spans), at_run_time=at_run_time)
         spans = {**site.spans, "y": site.span_of("weight")}
         product = site._replace(spans=spans).op(OPS["matmul"], x=x, y=weight, transpose_y=True)
-        return product if bias is None else site.op(OPS["add"], product, bias)
+        places = {"x": site.span, "y": site.span_of("bias")}
+        return product if bias is None else site._replace(spans=places).op(OPS["add"], x=product, y=bias)
     more = {} if bias is None else {"bias": bias}
     return site.op(OPS["linear"], x=x, weight=weight, **more)
 

@@ -103,6 +103,7 @@ def call_op(op: Op, arguments: Sequence[Argument], span: Span, frame: Frame, pla
             _check_const(op, operand, placed[operand.name], at, frame)
     results = frame.builder.apply(op, placed, attributes(op, bound, dtypes), span, spans)
     remarks.alignment(op, operands, spans, frame)
+    remarks.dropped_axes(frame.builder.nodes[-1], spans, frame.builder)
     return results[0] if len(results) == 1 else results
 
 

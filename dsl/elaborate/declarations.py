@@ -22,16 +22,11 @@ from anedsl.graph import Pack, Port, Value, Weight
 from anedsl.ops.call import MAX_ELEMENTS
 from anedsl.source import Span
 from anedsl.syntax import tree
-from anedsl.types import DTYPES, FP16, FP64, INT64, UINT64, DType, TensorType
+from anedsl.types import DTYPES, FP16, FP64, INT32, INT64, UINT64, DType, TensorType
 
 MAX_FAMILY = 10_000
 
 # What other languages call an element type.
-_HABITS = {
-    "float16": "fp16", "half": "fp16", "f16": "fp16", "bfloat16": "fp16", "bf16": "fp16", "float": "fp32", "float32": "fp32",
-    "f32": "fp32", "double": "fp32", "fp64": "fp32", "float64": "fp32", "int": "int32", "i32": "int32", "int64": "int32",
-    "i8": "int8", "u8": "uint8", "boolean": "bool",
-}  # fmt: skip
 
 
 class Declarations:
@@ -63,9 +58,10 @@ def dtype_of(name: tree.Identifier, frame: Frame) -> DType:
     dtype = DTYPES.get(name.text)
     if dtype is None or dtype in (FP64, INT64, UINT64):
         from anedsl.diagnostics.names import UnknownDType
+        from anedsl.elaborate import foreign
 
         known = [known for known in DTYPES if known not in ("fp64", "int64", "uint64")]
-        close = _HABITS.get(name.text) or nearest(name.text, known)
+        close = foreign.DTYPES.get(name.text) or nearest(name.text, known)
         raise Failure(UnknownDType(span=frame.at(name.span), name=name.text, nearest=close))
     return dtype
 
@@ -288,9 +284,20 @@ def _pack(statement: tree.Pack, axis: int, ports: dict[str, Port], kind: str, kn
             a == b for i, (a, b) in enumerate(zip(type.shape, first.shape, strict=True)) if i != axis
         )
         if type.dtype is not first.dtype or not same:
-            problem = f"its members differ in more than axis {axis}"
-            raise invalid(member.span, problem, f"is `{type}`, but `{statement.members[0].text}` is `{first}`")
+            detail = f"is `{type}`, but `{statement.members[0].text}` is `{first}`"
+            if same:
+                advice = "declare both with one element type, or leave it out of the pack"
+                raise invalid(member.span, "its members have different element types", detail, advice)
+            raise invalid(member.span, f"its members differ in more than axis {axis}", detail)
     return Pack(name, tuple(member.text for member in statement.members), axis, statement.name.span)
+
+
+def _converted(declared: TensorType, found: TensorType) -> str | None:
+    """How to convert an output; between int32 and fp16 by way of int16, because the ANE has no such cast (rule Q2)."""
+    if declared.shape != found.shape:
+        return None
+    inner = "cast(..., int16)" if {declared.dtype, found.dtype} == {FP16, INT32} else "..."
+    return f"convert it: `cast({inner}, {declared.dtype})`"
 
 
 def outputs(declarations: Declarations, frame: Frame) -> dict[str, Port]:
@@ -311,7 +318,7 @@ def outputs(declarations: Declarations, frame: Frame) -> dict[str, Port]:
             if declared is not None and declared != value.type:
                 from anedsl.diagnostics.names import OutputType
 
-                advice = f"convert it: `cast(..., {declared.dtype})`" if declared.shape == value.type.shape else None
+                advice = _converted(declared, value.type)
                 related = (Label(value.span, "its value"),) if value.span.source is span.source else ()
                 sink.add(
                     OutputType(

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from anedsl.diagnostics import Failure, nearest
+from anedsl.diagnostics import Failure, Label, nearest
 from anedsl.elaborate import arithmetic, builtins, calls, indexing, names
 from anedsl.elaborate.arguments import Argument, wrong_kind
 from anedsl.elaborate.frame import Frame
-from anedsl.elaborate.values import POISON, ConstTensor, describe, is_integer, is_number, is_tensor
+from anedsl.elaborate.values import POISON, Builtin, ConstTensor, Function, describe, is_integer, is_number, is_tensor
 from anedsl.graph import Value
 from anedsl.ops import OPS
+from anedsl.ops.record import Op
 from anedsl.source import Span
 from anedsl.syntax import tree
 
@@ -40,10 +41,8 @@ def _name(node: tree.Name, frame: Frame) -> Any:
         binding.used = True
         if binding.value is POISON:
             raise Failure()
-        if binding.value is None:  # an output that has no equation yet
-            from anedsl.diagnostics.names import UnknownName
-
-            raise Failure(UnknownName(span=frame.at(node.span), name=name, advice=f"define `{name} = ...` above this line"))
+        if binding.value is None:
+            raise _no_equation(node, frame)
         return binding.value
     own = _is_own_name(name, frame)
     found = frame.module.imported.get(name) if own else frame.module.find(name)
@@ -54,8 +53,21 @@ def _name(node: tree.Name, frame: Frame) -> Any:
     if found is None and own:
         found = frame.module.find(name)
     if found is None:
-        raise Failure(names.unknown(name, frame.at(node.span), frame.scope.all_names() | names.everywhere(frame.module)))
+        known = frame.scope.all_names() | names.everywhere(frame.module)
+        raise Failure(names.unknown(name, frame.at(node.span), known, frame.module))
     return found
+
+
+def _no_equation(node: tree.Name, frame: Frame) -> Failure:
+    """ANE0201 for an output that has no equation yet."""
+    from anedsl.diagnostics.names import UnknownName
+    from anedsl.elaborate import definitions
+
+    name, at = node.text, frame.at(node.span)
+    found = definitions.elsewhere(name, node.span, frame.module)
+    if found is not None:
+        return Failure(UnknownName(span=at, name=name, related=(found.label,), advice=found.advice))
+    return Failure(UnknownName(span=at, name=name, advice=f"define `{name} = ...` above this line"))
 
 
 def _is_own_name(name: str, frame: Frame) -> bool:
@@ -156,6 +168,8 @@ def condition(expression: tree.Expression, frame: Frame) -> bool:
 
 def _call(node: tree.Call, frame: Frame) -> Any:
     function = evaluate(node.function, frame)
+    if isinstance(node.function, tree.Name) and not isinstance(function, (Op, Builtin, Function)):
+        _check_hidden(node.function, function, frame)
     arguments = [
         Argument(argument.name, evaluate(argument.value, frame), frame.at(argument.value.span), frame.at(_name_span(argument)))
         if isinstance(argument, tree.Keyword)
@@ -163,6 +177,21 @@ def _call(node: tree.Call, frame: Frame) -> Any:
         for argument in node.arguments
     ]
     return calls.call(function, arguments, frame.at(node.span), frame.at(node.function.span), frame)
+
+
+def _check_hidden(node: tree.Name, value: Any, frame: Frame) -> None:
+    """ANE0214 for a call of an op or a function whose name the author has given to something else."""
+    name = node.text
+    binding = frame.scope.find(name)
+    if binding is None or name not in names.everywhere(frame.module):
+        return
+    from anedsl.diagnostics.names import NotCallable
+
+    line, _ = binding.span.source.position(binding.span.start)
+    what = "function" if frame.module.find(name) is not None else "op"
+    advice = f"`{name}` was defined at line {line} and hides the {what}: give it another name there"
+    related = (Label(binding.span, f"hides the {what}"),)
+    raise Failure(NotCallable(span=frame.at(node.span), related=related, what=describe(value), advice=advice))
 
 
 def _name_span(keyword: tree.Keyword) -> Span:
@@ -201,24 +230,23 @@ def integer(expression: tree.Expression, frame: Frame, use: str, bits: int = 64)
 
 def _attribute(node: tree.Attribute, frame: Frame) -> Any:
     target = evaluate(node.target, frame)
-    if isinstance(target, (Value, ConstTensor)):
-        members = _members(target)
-        if node.name in members:
-            return members[node.name]
-        known = set(members)
-    else:
-        known = set()
+    members = _members(target)
+    if node.name in members:
+        return members[node.name]
     from anedsl.diagnostics.names import UnknownMember
 
-    raise Failure(
-        UnknownMember(span=frame.at(node.name_span), what=describe(target), name=node.name, nearest=nearest(node.name, known))
-    )
+    at, advice = frame.at(node.name_span), names.instead_of_member(node, frame.module) if is_tensor(target) else None
+    close = nearest(node.name, members) if advice is None else None
+    raise Failure(UnknownMember(span=at, what=describe(target), name=node.name, nearest=close, advice=advice))
 
 
-def _members(target: Value | ConstTensor) -> dict[str, Any]:
+def _members(target: Any) -> dict[str, Any]:
+    """What stands behind the dot. A number is a tensor without axes, so that a function may take either."""
     if isinstance(target, Value):
         return {"shape": target.type.shape, "dtype": target.type.dtype, "rank": target.type.rank}
-    return {"shape": target.shape, "rank": len(target.shape)}
+    if isinstance(target, ConstTensor):
+        return {"shape": target.shape, "rank": len(target.shape)}
+    return {"shape": (), "rank": 0} if is_number(target) else {}
 
 
 _EVALUATORS: dict[type, Callable[[Any, Frame], Any]] = {

@@ -97,10 +97,28 @@ def _match(function: tree.Function, parameter: tree.Parameter, pattern: tree.Typ
             continue
         expected = integer(dimension, frame, "a dimension of a pattern")
         if expected != size:
-            raise _mismatch(function, parameter, pattern, argument, f"axis {axis} is {size}, not {expected}")
+            detail, bound = f"axis {axis} is {size}, not {expected}", _bound_by(function, parameter, dimension, expected)
+            raise _mismatch(function, parameter, pattern, argument, detail, bound)
 
 
-def _mismatch(function: tree.Function, parameter: tree.Parameter, pattern: tree.Type, argument: Argument, detail: str) -> Failure:
+def _bound_by(function: tree.Function, here: tree.Parameter, dimension: tree.Expression, size: int) -> str | None:
+    """Which parameter before this one gave a name in its pattern the size that is expected."""
+    for parameter in function.parameters[: function.parameters.index(here)]:
+        sizes = (parameter.pattern.dimensions or ()) if parameter.pattern is not None else ()
+        for axis, size_name in enumerate(sizes):
+            if isinstance(size_name, tree.Name) and size_name.text == dimension.span.text:
+                return f"`{size_name.text}` is {size}, the size of axis {axis} of `{parameter.name.text}`"
+    return None
+
+
+def _mismatch(
+    function: tree.Function,
+    parameter: tree.Parameter,
+    pattern: tree.Type,
+    argument: Argument,
+    detail: str,
+    bound: str | None = None,
+) -> Failure:
     from anedsl.diagnostics.names import PatternMismatch
 
     return Failure(
@@ -112,6 +130,7 @@ def _mismatch(function: tree.Function, parameter: tree.Parameter, pattern: tree.
             parameter=parameter.name.text,
             found=describe(argument.value),
             detail=detail,
+            bound=bound,
         )
     )
 

@@ -14,7 +14,7 @@ from anedsl.elaborate.functions import define
 from anedsl.elaborate.modules import LoadedModule
 from anedsl.elaborate.names import undefined
 from anedsl.elaborate.scope import Scope
-from anedsl.elaborate.statements import execute_block
+from anedsl.elaborate.statements import assigned_names, execute_block
 from anedsl.elaborate.values import POISON, describe, is_integer, is_number
 from anedsl.graph import Graph, Port
 from anedsl.source import Source, Span
@@ -79,6 +79,12 @@ def _add_unknown_names(kernel: tree.Kernel, module: LoadedModule, sink: Sink) ->
 def _outputs(kernel: tree.Kernel, declared: declarations.Declarations, frame: Frame) -> dict[str, Port]:
     """The outputs that have a value; what is wrong with the others is reported."""
     sink = frame.elaboration.sink
+    if sink.errors:
+        # An equation that stands behind an error may not have been reached.
+        for name in assigned_names(kernel.body):
+            binding = frame.scope.names.get(name)
+            if binding is not None and binding.value is None:
+                binding.value = POISON
     outputs = declarations.outputs(declared, frame)
     if not declared.outputs and not sink.errors:
         from anedsl.diagnostics.names import NoOutput
@@ -102,8 +108,16 @@ def _bind_parameters(kernel: tree.Kernel, given: Mapping[str, Any], frame: Frame
             from anedsl.diagnostics.names import UnknownParameter
 
             known = ", ".join(f"`{n}`" for n in names) or None
-            span = kernel.name.span
-            sink.add(UnknownParameter(span=span, name=name, kernel=kernel.name.text, nearest=nearest(name, names), known=known))
+            sink.add(
+                UnknownParameter(
+                    span=kernel.name.span,
+                    name=name,
+                    kernel=kernel.name.text,
+                    place=given.places.get(name) if isinstance(given, Given) else None,
+                    nearest=nearest(name, names),
+                    known=known,
+                )
+            )
     for parameter in kernel.parameters:
         name = parameter.name.text
         try:
@@ -161,7 +175,10 @@ def parse_override(name: str, text: str) -> Any:
 
     source = Source(f"-D {name}", text)
     try:
-        expression = parse_expression(source)
+        try:
+            expression = parse_expression(source)
+        except Failure as failure:
+            raise _one_value(failure, name, text) from None
         module = LoadedModule(tree.Module(source, (), (), ()))
         value = evaluate(expression, Frame(Elaboration(Sink()), module, Scope()))
     except Failure:
@@ -173,6 +190,21 @@ def parse_override(name: str, text: str) -> Any:
     if isinstance(value, (bool, int, float, str, tuple)):
         return value
     return text
+
+
+def _one_value(failure: Failure, name: str, text: str) -> Failure:
+    """The syntax error of a value, with what is mostly meant by it."""
+    from anedsl.diagnostics.syntax import UnexpectedToken
+
+    [problem] = failure.diagnostics
+    if not isinstance(problem, UnexpectedToken):
+        return failure
+    advice = problem.advice
+    if problem.found == "`,`":
+        advice = f"a list stands in brackets: write `[{text}]`"
+    elif problem.found == "`:`":
+        advice = f"write every value: `-D {name}=32,64` makes a variant of each with `anedsl compile`, `[32,64]` is one list"
+    return Failure(UnexpectedToken(span=problem.span, found=problem.found, expected="the end of the value", advice=advice))
 
 
 def _warn_unused(graph: Graph, declared: declarations.Declarations, frame: Frame) -> None:

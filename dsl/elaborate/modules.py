@@ -24,9 +24,9 @@ STD = Path(__file__).resolve().parent.parent / "std"
 class LoadedModule:
     """A file with the functions it sees."""
 
-    def __init__(self, syntax: tree.Module, *, is_library: bool = False) -> None:
+    def __init__(self, syntax: tree.Module) -> None:
         self.tree = syntax
-        self.is_library = is_library
+        self.is_library = syntax.source.is_library
         self.source = syntax.source
         self.functions: dict[str, Function] = {}
         self.imported: dict[str, Function] = {}
@@ -76,7 +76,7 @@ class Loader:
     def module(self, source: Source, path: Path, root: Path) -> LoadedModule:
         self.loading.append(path)
         try:
-            module = LoadedModule(parse(source), is_library=path.is_relative_to(STD))
+            module = LoadedModule(parse(source))
             problems: list[Diagnostic] = []
             for item in module.tree.imports:
                 try:
@@ -155,11 +155,11 @@ def _std_path(item: tree.ImportStd) -> Path:
     if names[0] != "std" or len(names) != 2 or names[1] not in known:
         from anedsl.diagnostics.names import UnknownLibrary
 
-        name = ".".join(names)
-        close = nearest(name, [f"std.{k}" for k in known])
-        raise Failure(
-            UnknownLibrary(span=item.span, name=name, nearest=close, known=", ".join(f"`std.{k}`" for k in known) or None)
-        )
+        name, parts = ".".join(names), [f"std.{k}" for k in known]
+        # `nn`, `std.nn.rmsnorm`, `std.rmsnorm`
+        meant = [f"std.{part}" if part in known else library().get(part) for part in names]
+        close = next(filter(None, meant), None) or nearest(name, parts)
+        raise Failure(UnknownLibrary(span=item.span, name=name, nearest=close, known=", ".join(f"`{p}`" for p in parts) or None))
     return STD / f"{names[1]}.ane"
 
 
@@ -193,8 +193,7 @@ def read_source(path: Path, shown: str, asked: Span = NOWHERE) -> Source:
             data = file.read(MAX_FILE_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a valid path"
-        siblings = [p.name for p in path.parent.glob("*.ane")] if path.parent.is_dir() else []
-        close = nearest(path.name, siblings)
+        close = _near_file(path, asked)
         label = None if asked is NOWHERE else "asked for here"
         raise Failure(syntax.UnreadableFile(span=asked, path=shown, reason=reason.lower(), nearest=close, asked=label)) from None
     if len(data) > MAX_FILE_BYTES:
@@ -212,4 +211,13 @@ def read_source(path: Path, shown: str, asked: Span = NOWHERE) -> Source:
         at = len(data[: error.start].decode("utf-8", errors="replace"))
         span = Span(readable, at, at + 1)
         raise Failure(syntax.NotUtf8(span=span, path=shown, byte=f"0x{data[error.start]:02x}", offset=error.start)) from None
-    return Source(shown, text)
+    return Source(shown, text, is_library=path.resolve().is_relative_to(STD))
+
+
+def _near_file(path: Path, asked: Span) -> str | None:
+    """A file beside one that cannot be read, with nearly its name, other than the one that imports it."""
+    importer = None if asked is NOWHERE else Path(asked.source.name).name
+    there = path.parent.glob("*.ane") if path.parent.is_dir() else ()
+    stems = {file.stem: file.name for file in there if file.is_file() and file.name not in (path.name, importer)}
+    close = nearest(path.stem, stems)
+    return None if close is None else stems[close]

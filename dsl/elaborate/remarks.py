@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from anedsl.diagnostics import Failure
 from anedsl.elaborate.arguments import wrong_kind
+from anedsl.elaborate.builder import GraphBuilder, Reduced
 from anedsl.elaborate.frame import Frame
 from anedsl.elaborate.values import is_integer
-from anedsl.graph import Value
+from anedsl.graph import Node, Value
 from anedsl.ops.call import written_at
 from anedsl.ops.record import Op
-from anedsl.ops.rules import broadcast, compared
+from anedsl.ops.rules import broadcast, compared, same_as_x
 from anedsl.source import Span
 from anedsl.types import TensorType
 
@@ -94,3 +95,68 @@ def alignment(op: Op, operands: Mapping[str, Any], spans: Mapping[str, Span], fr
                     size=shape[1],
                 )
             )
+
+
+def dropped_axes(node: Node, spans: Mapping[str, Span], builder: GraphBuilder) -> None:
+    """Warns (ANE0277) of a reduced tensor without its axis that meets what it was reduced from at another axis than its own.
+
+    `x - mean(x, axis = 2, keep_dims = false)` fits a square `x`, and subtracts the means of rows from columns.
+    """
+    if node.attributes.get("keep_dims") is False:
+        x = node.values[0]
+        gone = node.attributes.get("axes") or (node.attributes.get("axis"),)
+        builder.reduced[node.result] = Reduced(x, tuple(axis for axis in range(x.type.rank) if axis not in gone))
+    elif builder.reduced and _is_elementwise(node):
+        for value in node.values:
+            found = builder.reduced.get(value)
+            if found is not None and value.type.shape == node.result.type.shape:
+                builder.reduced[node.result] = found
+            elif found is not None:
+                _check_axes(node, value, found, spans, builder)
+
+
+def _is_elementwise(node: Node) -> bool:
+    return node.op.infer in (broadcast, compared, same_as_x) or node.op.name == "cast"
+
+
+def _check_axes(node: Node, value: Value, reduced: Reduced, spans: Mapping[str, Span], builder: GraphBuilder) -> None:
+    [(name, other)] = [(name, other) for name, other in zip("yx", node.values, strict=True) if other is not value]
+    shape, rank = other.type.shape, reduced.source.type.rank
+    places = range(rank - len(reduced.kept), rank)
+    moved = [
+        (axis, place)
+        for axis, place, size in zip(reduced.kept, places, value.type.shape, strict=True)
+        if axis != place and other.type.rank == rank and shape[place] == size != 1
+    ]
+    if not moved or not _share_a_source(reduced.source, other, builder):
+        return
+    from anedsl.diagnostics.shapes import DroppedAxis
+
+    axis, place = moved[-1]
+    span = spans.get(name, node.span)
+    builder.warn(
+        DroppedAxis(
+            span=span,
+            op=node.op.name,
+            axis=axis,
+            place=place,
+            type=str(value.type),
+            other=str(other.type),
+        )
+    )
+
+
+def _share_a_source(first: Value, second: Value, builder: GraphBuilder) -> bool:
+    """Whether two tensors are computed element by element from one of their shape: a table of pairs is none."""
+    producers = {result: node for node in builder.nodes for result in node.results}
+    found = []
+    for start in (first, second):
+        seen, waiting = {start}, [start]
+        while waiting:
+            node = producers.get(waiting.pop())
+            if node is not None and _is_elementwise(node):
+                new = {value for value in node.values if value.type.shape == start.type.shape} - seen
+                seen |= new
+                waiting.extend(new)
+        found.append(seen)
+    return not found[0].isdisjoint(found[1])

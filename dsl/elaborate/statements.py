@@ -74,7 +74,12 @@ def _poison(statement: tree.Statement, frame: Frame) -> None:
         binding.used = True
 
 
-def _assigned(statement: tree.For | tree.If) -> list[tree.Assign]:
+def assigned_names(block: tree.Block) -> set[str]:
+    """The names that have an equation somewhere in a block."""
+    return {target.text for equation in _assigned(block) for target in equation.targets}
+
+
+def _assigned(statement: tree.For | tree.If | tree.Block) -> list[tree.Assign]:
     """The equations inside a loop or condition that failed as a whole."""
     found: list[tree.Assign] = []
     pending: list[Any] = [statement]
@@ -178,8 +183,10 @@ def _assert(statement: tree.Assert, frame: Frame) -> None:
         value = evaluate(statement.message, frame)
         message = value if isinstance(value, str) else describe(value)
     from anedsl.diagnostics.names import AssertionFailed
+    from anedsl.elaborate.sides import values
 
-    raise Failure(AssertionFailed(span=frame.at(statement.condition.span), message=message))
+    at = frame.at(statement.condition.span)
+    raise Failure(AssertionFailed(span=at, message=message, values=values(statement.condition, frame)))
 
 
 def _return(statement: tree.Return, frame: Frame) -> Returned:

@@ -57,7 +57,28 @@ class Call:
 
     def written(self, name: str) -> str:
         """An operand as the author wrote it, if that is short; else its name."""
-        return written_at(self.spans[name], name) if name in self.spans else name
+        span = self.spans.get(name)
+        return name if span is None or span == self.span else written_at(span, name)
+
+    def said(self, name: str) -> str:
+        """An operand in a sentence: as the author wrote it, in backquotes, or on which side of the operator it stands."""
+        written = self.written(name)
+        return self.named(name) if written == name != self.span_of(name).text else f"`{written}`"
+
+    def named(self, name: str) -> str:
+        """An operand as a headline names it: by its parameter, which nobody wrote who wrote an operator."""
+        if self.is_operator and name in ("x", "y"):
+            return f"its {'left' if name == 'x' else 'right'} operand"
+        return f"`{name}`"
+
+    @property
+    def is_operator(self) -> bool:
+        """Whether this is written `a @ b` and not as a call."""
+        x, y = self.spans.get("x"), self.spans.get("y")
+        if x is None or y is None or x.source is not y.source:
+            return False
+        between = x.source.text[x.end : y.start]
+        return "," not in between and between.strip("() \t\r\n") != ""
 
     def _typed(self, name: str) -> Label:
         operand, bracket, position = name.partition("[")
@@ -70,7 +91,11 @@ class Call:
 
     def fail(self, at: str, diagnostic: Callable[..., Diagnostic], *, show: tuple[str, ...] = (), **fields: Any) -> NoReturn:
         """Ends with a diagnostic at an operand or attribute; `show` labels other operands with their types."""
-        related = tuple(self._typed(name) for name in show if name in self.spans and name.partition("[")[0] in self.types)
+        related = tuple(
+            self._typed(name)
+            for name in show
+            if self.spans.get(name, self.span) != self.span and name.partition("[")[0] in self.types
+        )
         raise Failure(diagnostic(span=self.span_of(at), related=related, **fields))
 
 
@@ -152,7 +177,7 @@ def _fail_dtype(call: Call, name: str, operand: Operand, type: TensorType) -> No
         name,
         WrongDType,
         op=call.op.name,
-        operand=operand.name,
+        operand=call.named(operand.name),
         expected=str(operand.domain),
         found=type.dtype.name,
         type=str(type),

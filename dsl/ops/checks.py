@@ -24,7 +24,7 @@ def need_rank(call: Call, operand: str, low: int, high: int | None = None, advic
             operand,
             WrongRank,
             op=call.op.name,
-            operand=operand,
+            operand=call.named(operand),
             expected=expected,
             rank=type.rank,
             type=str(type),

@@ -75,7 +75,7 @@ def _select_type(call: Call) -> TensorType:
             problem="the condition of `select` is larger than what it selects from",
             detail=f"has shape {shown(cond.shape)}, but `a` and `b` together have {shown(shape)}",
             rule="the result has the shape that `a` and `b` broadcast to",
-            advice=f"give `a` or `b` the shape {shown(whole)}",
+            advice=f"give `{call.written('a')}` or `{call.written('b')}` the shape {shown(whole)}",
         )
     return a.with_shape(shape)
 

@@ -31,7 +31,8 @@ def no_pad(call: Call) -> tuple[int, ...]:
 
 def _conv(call: Call) -> TensorType:
     x = need_rank(call, "x", 3, 5, advice="activations are `[batch, channels, height, width]`; `expand_dims` adds an axis")
-    weight = need_rank(call, "weight", x.rank, x.rank, advice="the weight is `[out, in / groups, kernel...]`, of the rank of `x`")
+    advice = f"the weight is `[out, in / groups, kernel...]`, of the rank of `{call.written('x')}`"
+    weight = need_rank(call, "weight", x.rank, x.rank, advice=advice)
     _check_attributes(call, x.rank - 2)
     _check_channels(call, x, weight)
     need_shape(call, "bias", weight.shape[:1], "one number for each output channel")
@@ -74,22 +75,31 @@ def _check_channels(call: Call, x: TensorType, weight: TensorType) -> None:
             ChannelMismatch,
             show=("x",),
             op="conv",
+            x=call.written("x"),
             expected=wanted,
             found=weight.shape[1],
             channels=x.shape[1],
             groups="1 group" if groups == 1 else f"{groups} groups",
-            advice=_channel_advice(x, weight, groups),
+            advice=_channel_advice(call, x, weight),
         )
 
 
-def _channel_advice(x: TensorType, weight: TensorType, groups: int) -> str | None:
-    if groups == 1 and weight.shape[0] == x.shape[1]:
-        perm = ", ".join(map(str, (1, 0, *range(2, weight.rank))))
-        return f"transpose the weight: `transpose(weight, [{perm}])`"
-    fitting = x.shape[1] // weight.shape[1]
-    if x.shape[1] % weight.shape[1] == 0 and weight.shape[0] % fitting == 0:
-        return f"`groups = {fitting}` would fit"
-    return None
+def _channel_advice(call: Call, x: TensorType, weight: TensorType) -> str | None:
+    """Groups first: a filter for each channel, transposed, is a valid weight with one output channel, and never meant."""
+    out, inner = weight.shape[:2]
+    advice = []
+    groups = x.shape[1] // inner
+    if x.shape[1] % inner == 0 and out % groups == 0:
+        advice.append(f"`groups = {groups}` would fit")
+    if call.attributes["groups"] == 1 and out == x.shape[1] and inner > 1:
+        advice.append(transposed_weight(call))
+    return "; or ".join(advice) or None
+
+
+def transposed_weight(call: Call) -> str:
+    """The advice to exchange the first two axes of the weight."""
+    perm = ", ".join(map(str, (1, 0, *range(2, call.types["weight"].rank))))
+    return f"transpose the weight: `transpose({call.written('weight')}, [{perm}])`"
 
 
 def _too_large(call: Call, axis: int, kernel: int, size: int) -> NoReturn:

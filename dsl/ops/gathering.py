@@ -35,7 +35,7 @@ def _gather(call: Call) -> TensorType:
 
 def _gather_along_axis(call: Call) -> TensorType:
     x = need_rank(call, "x", 1)
-    indices = need_rank(call, "indices", x.rank, x.rank, advice="`indices` has the rank of `x`")
+    indices = need_rank(call, "indices", x.rank, x.rank, advice=f"it has the rank of `{call.written('x')}`")
     axis = normal_axis(call, "axis", call.attributes["axis"], x)
     call.attributes["axis"] = axis
     for at, (m, n) in enumerate(zip(x.shape, indices.shape, strict=True)):
@@ -56,7 +56,7 @@ def misfit(call: Call, axis: int, x: TensorType, indices: TensorType, name: str 
         axis=axis,
         found=indices.shape[axis],
         expected=x.shape[axis],
-        other=f"`{name}`",
+        other=f"`{call.written(name)}`",
     )
 
 

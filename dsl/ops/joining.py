@@ -50,7 +50,7 @@ def _concat(call: Call) -> TensorType:
             "values[0]",
             WrongRank,
             op="concat",
-            operand="values",
+            operand="`values`",
             expected="rank 1 or more",
             rank=0,
             type=str(first),

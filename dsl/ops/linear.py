@@ -37,7 +37,7 @@ def broadcast_batch(call: Call, at: str, other: str, a: Shape, b: Shape, after: 
                 axis=axis - rank - after,
                 found=n,
                 expected=m,
-                other=f"`{other}`" if other in call.types else other,
+                other=call.said(other) if other in call.types else other,
                 rule=rule,
             )
     return tuple(max(m, n) for m, n in zip(wide_a, wide_b, strict=True))
@@ -47,10 +47,11 @@ def broadcast_batch(call: Call, at: str, other: str, a: Shape, b: Shape, after: 
 
 
 def _matmul(call: Call) -> TensorType:
-    x, y = need_rank(call, "x", 1), need_rank(call, "y", 2, advice="`expand_dims(y, axes = [-1])` makes it a column")
+    x = need_rank(call, "x", 1)
+    y = need_rank(call, "y", 2, advice=f"`expand_dims({call.written('y')}, axes = [-1])` makes it a column")
     transpose_x, transpose_y = call.attributes["transpose_x"], call.attributes["transpose_y"]
     if x.rank == 1 and (y.rank > 2 or transpose_x):
-        need_rank(call, "x", 2, advice="`expand_dims(x, axes = [0])` makes it a row")
+        need_rank(call, "x", 2, advice=f"`expand_dims({call.written('x')}, axes = [0])` makes it a row")
     a = _swapped(x.shape, transpose_x)
     b = _swapped(y.shape, transpose_y)
     if a[-1] != b[-2]:
@@ -65,18 +66,15 @@ def _inner(call: Call, a: Shape, b: Shape) -> NoReturn:
     """Reports contracted axes of different sizes, with the transposition that would make them fit."""
     from anedsl.diagnostics.shapes import InnerDimensions
 
-    def spelled(flag: str, transposed: bool) -> str:
-        return f"`{flag} = {'false' if transposed else 'true'}`"
-
     transpose_x, transpose_y = call.attributes["transpose_x"], call.attributes["transpose_y"]
+    x, y = call.said("x"), call.said("y")
     advice = None
     if a[-1] == b[-1]:
-        advice = f"{spelled('transpose_y', transpose_y)} would contract the other axis of `y`"
+        advice = f"{_flipped(call, 'transpose_y')} would contract the other axis of {y}"
     elif len(a) > 1 and a[-2] == b[-2]:
-        advice = f"{spelled('transpose_x', transpose_x)} would contract the other axis of `x`"
+        advice = f"{_flipped(call, 'transpose_x')} would contract the other axis of {x}"
     elif len(a) > 1 and a[-2] == b[-1]:
-        both = f"{spelled('transpose_x', transpose_x)} and {spelled('transpose_y', transpose_y)}"
-        advice = f"{both} would contract the other axes"
+        advice = f"{_flipped(call, 'transpose_x', 'transpose_y')} would contract the other axes"
     axis_x = "second last" if transpose_x else "last"
     axis_y = "last" if transpose_y else "second last"
     call.fail(
@@ -86,9 +84,18 @@ def _inner(call: Call, a: Shape, b: Shape) -> NoReturn:
         op="matmul",
         expected=a[-1],
         found=b[-2],
-        rule=f"`matmul` contracts the {axis_x} axis of `x` with the {axis_y} of `y`" + _because(transpose_x, transpose_y),
+        rule=f"`matmul` contracts the {axis_x} axis of {x} with the {axis_y} of {y}" + _because(transpose_x, transpose_y),
         advice=advice,
     )
+
+
+def _flipped(call: Call, *flags: str) -> str:
+    """How to write the other value of a flag; the operator has none, so that it becomes a call."""
+    values = [f"{flag} = {'false' if call.attributes[flag] else 'true'}" for flag in flags]
+    if call.is_operator:
+        operands = [call.said(name).strip("`") if call.said(name).startswith("`") else "..." for name in ("x", "y")]
+        return f"`matmul({', '.join([*operands, *values])})`"
+    return " and ".join(f"`{value}`" for value in values)
 
 
 def _because(transpose_x: bool, transpose_y: bool) -> str:
@@ -116,24 +123,43 @@ def _matmul_flops(call: Call, results: Sequence[TensorType]) -> int:
 
 
 def _linear(call: Call) -> TensorType:
-    x = need_rank(call, "x", 1, 3, advice="`matmul(x, weight, transpose_y = true)` takes any rank")
+    written = f"matmul({call.written('x')}, {call.written('weight')}, transpose_y = true)"
+    x = need_rank(call, "x", 1, 3, advice=f"`{written}` takes any rank")
     weight = need_rank(call, "weight", 2, 2)
-    if x.shape[-1] != weight.shape[1]:
-        from anedsl.diagnostics.shapes import InnerDimensions
-
-        fits = x.shape[-1] == weight.shape[0]
-        call.fail(
-            "weight",
-            InnerDimensions,
-            show=("x",),
-            op="linear",
-            expected=x.shape[-1],
-            found=weight.shape[1],
-            rule="`linear` contracts the last axis of `x` with the last of `weight`, which is `[out, in]`",
-            advice="transpose the weight: `transpose(weight, [1, 0])`" if fits else None,
-        )
+    check_linear(call)
     need_shape(call, "bias", weight.shape[:1], "one number for each output channel")
     return x.with_shape((*x.shape[:-1], weight.shape[0]))
+
+
+def check_linear(call: Call, *, at_run_time: bool = False) -> None:
+    """ANE0203 unless the last axes of `x` and `weight` are equally long, whatever op the call becomes."""
+    x = need_rank(call, "x", 1)
+    weight = need_rank(call, "weight", 2)
+    if x.shape[-1:] == weight.shape[-1:]:
+        return
+    from anedsl.diagnostics.shapes import InnerDimensions
+
+    written = call.written("weight")
+    call.fail(
+        "weight",
+        InnerDimensions,
+        show=("x",),
+        op="linear",
+        expected=x.shape[-1],
+        found=weight.shape[-1],
+        rule=f"`linear` contracts the last axis of `{call.written('x')}` with the last of `{written}`, which is `[out, in]`",
+        advice=_linear_advice(x, weight, written, at_run_time),
+    )
+
+
+def _linear_advice(x: TensorType, weight: TensorType, written: str, at_run_time: bool) -> str | None:
+    out, inner = weight.shape[-2:]
+    if x.shape[-1] == out and weight.rank == 2:
+        return f"transpose the weight: `transpose({written}, [1, 0])`"
+    if x.rank in (3, 4) and x.shape[1] == inner and not at_run_time:
+        kernel = ", ".join(["1"] * (x.rank - 2))
+        return f"the channels are axis 1: use `conv` with a weight `[{out}, {inner}, {kernel}]`"
+    return None
 
 
 @np.errstate(all="ignore")

@@ -24,7 +24,8 @@ def _divide(call: Call, what: str, axis: int, size: int, divisor: int) -> int:
         from anedsl.diagnostics.shapes import Indivisible
 
         own = call.types["x"].shape[axis]
-        call.fail("x", Indivisible, op=call.op.name, what=f"{size} {what}", divisor=divisor, axis=axis, size=own)
+        x = call.written("x")
+        call.fail("x", Indivisible, op=call.op.name, x=x, what=f"{size} {what}", divisor=divisor, axis=axis, size=own)
     return size // divisor
 
 

@@ -107,7 +107,7 @@ def _resize(call: Call) -> TensorType:
             call,
             "interpolation_mode",
             "int32 elements are not interpolated",
-            advice='use `interpolation_mode = "NEAREST_NEIGHBOR"`, or `cast(x, fp16)`',
+            advice=f'use `interpolation_mode = "NEAREST_NEIGHBOR"`, or `cast({call.written("x")}, fp16)`',
         )
     shape = tuple(size or old for size, old in zip(shape, x.shape[x.rank - len(shape) :], strict=True))
     call.attributes["shape"] = shape

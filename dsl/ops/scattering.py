@@ -67,7 +67,7 @@ def _gathered_nd(x: Array, indices: Array, *, batch_dims: int, validate_indices:
 
 def _check_mode(call: Call) -> None:
     if need_choice(call, "mode") == "div" and call.types["data"].dtype is INT32:
-        wrong_attribute(call, "mode", "integers are not divided", advice="`cast(data, fp16)` before it")
+        wrong_attribute(call, "mode", "integers are not divided", advice=f"`cast({call.written('data')}, fp16)` before it")
 
 
 def _scatter(call: Call) -> TensorType:
@@ -82,7 +82,7 @@ def _scatter(call: Call) -> TensorType:
 
 def _scatter_along_axis(call: Call) -> TensorType:
     data = need_rank(call, "data", 1)
-    indices = need_rank(call, "indices", data.rank, data.rank, advice="`indices` has the rank of `data`")
+    indices = need_rank(call, "indices", data.rank, data.rank, advice=f"it has the rank of `{call.written('data')}`")
     axis = normal_axis(call, "axis", call.attributes["axis"], data)
     call.attributes["axis"] = axis
     _check_mode(call)

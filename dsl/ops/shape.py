@@ -64,7 +64,8 @@ def _resolved(call: Call, x: TensorType, wanted: Shape) -> Shape:
     if unknown or known != x.size:
         from anedsl.diagnostics.shapes import ElementCount
 
-        detail = f"{known} does not divide {x.size} elements" if unknown else f"{known} elements, `x` has {x.size}"
+        given = f"{known} elements, `{call.written('x')}` has {x.size}"
+        detail = f"{known} does not divide {x.size} elements" if unknown else given
         call.fail(
             "shape", ElementCount, show=("x",), type=str(x), shape=shown(wanted), detail=detail, advice=_one_size(x, wanted)
         )
@@ -127,7 +128,7 @@ def _squeeze(call: Call) -> TensorType:
         if x.shape[axis] != 1:
             from anedsl.diagnostics.shapes import NotSqueezable
 
-            call.fail("axes", NotSqueezable, show=("x",), axis=axis, size=x.shape[axis], type=str(x))
+            call.fail("axes", NotSqueezable, show=("x",), x=call.written("x"), axis=axis, size=x.shape[axis], type=str(x))
     call.attributes["axes"] = axes
     return x.with_shape(tuple(dim for axis, dim in enumerate(x.shape) if axis not in axes))
 

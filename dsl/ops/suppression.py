@@ -14,7 +14,6 @@ from anedsl.types import INT32, TensorType
 FAMILY = "sorting"
 BOXES = "`[batch, 4, boxes]`: x and y of the centre, width and height"
 SCORES = "`[batch, classes, boxes]`"
-TURN = "`transpose(boxes, [0, 2, 1])` makes columns of rows, and so for the scores"
 
 
 def _suppression(call: Call) -> tuple[TensorType, ...]:
@@ -22,7 +21,8 @@ def _suppression(call: Call) -> tuple[TensorType, ...]:
     scores = need_rank(call, "scores", 3, 3, advice=f"scores are {SCORES}")
     batch, classes, count = boxes.shape[0], scores.shape[1], boxes.shape[2]
     if boxes.shape[1] != 4 and count == 4:
-        need_shape(call, "boxes", (batch, 4, boxes.shape[1]), f"boxes are {BOXES}", advice=TURN)
+        turned = f"`transpose({call.written('boxes')}, [0, 2, 1])` makes columns of rows, and so for the scores"
+        need_shape(call, "boxes", (batch, 4, boxes.shape[1]), f"boxes are {BOXES}", advice=turned)
     need_shape(call, "boxes", (batch, 4, count), f"boxes are {BOXES}")
     need_shape(call, "scores", (batch, classes, count), f"scores are {SCORES}", show="boxes")
     threshold = call.attributes["iou_threshold"]

@@ -10,7 +10,7 @@ import numpy as np
 
 from anedsl.ops.call import Call
 from anedsl.ops.checks import need_choice, need_least, need_length, need_rank, need_shape, wrong_attribute
-from anedsl.ops.convolution import no_pad, padding, strides_of_one
+from anedsl.ops.convolution import no_pad, padding, strides_of_one, transposed_weight
 from anedsl.ops.record import FLOAT, Array, Attribute, Op, Operand
 from anedsl.types import Shape, TensorType
 
@@ -19,7 +19,8 @@ PAD_TYPES = ("valid", "same", "custom")
 
 def _conv_transpose(call: Call) -> TensorType:
     x = need_rank(call, "x", 3, 5, advice="activations are `[batch, channels, height, width]`; `expand_dims` adds an axis")
-    weight = need_rank(call, "weight", x.rank, x.rank, advice="the weight is `[in, out / groups, kernel...]`, of the rank of `x`")
+    advice = f"the weight is `[in, out / groups, kernel...]`, of the rank of `{call.written('x')}`"
+    weight = need_rank(call, "weight", x.rank, x.rank, advice=advice)
     _check_attributes(call, x.rank - 2)
     _check_channels(call, x, weight)
     channels = weight.shape[1] * call.attributes["groups"]
@@ -55,16 +56,16 @@ def _check_channels(call: Call, x: TensorType, weight: TensorType) -> None:
     if weight.shape[0] != x.shape[1]:
         from anedsl.diagnostics.shapes import ShapeMismatch
 
-        swapped = weight.shape[1] * groups == x.shape[1]
-        perm = ", ".join(map(str, (1, 0, *range(2, weight.rank))))
+        # One output channel is what a filter for each channel would become, and not what was meant.
+        swapped = groups == 1 and weight.shape[1] == x.shape[1] and weight.shape[0] > 1
         call.fail(
             "weight",
             ShapeMismatch,
             show=("x",),
-            problem="`conv_transpose` weight does not fit the channels of `x`",
+            problem=f"`conv_transpose` weight does not fit the channels of `{call.written('x')}`",
             detail=f"expected {x.shape[1]} input channels at axis 0, found {weight.shape[0]}",
             rule="the weight is `[in, out / groups, kernel...]`: that of the convolution which it transposes",
-            advice=f"transpose the weight: `transpose(weight, [{perm}])`" if swapped else None,
+            advice=transposed_weight(call) if swapped else None,
         )
 
 
@@ -114,6 +115,7 @@ def _unreachable(call: Call, axis: int, size: int, given: int, wanted: int, usua
         "output_shape",
         TransposedShape,
         show=("x",),
+        x=call.written("x"),
         axis=axis + 2,
         found=size,
         given=max(given, 0),

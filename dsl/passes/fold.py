@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from anedsl.compression import StoredData, scale_shape
+from anedsl.compression import StoredData
 from anedsl.data import Array, ArrayData, Data, DerivedData, FillData
 from anedsl.graph import CONST, Graph, Node, Value, make_const
 from anedsl.ops.call import MAX_CONST_ELEMENTS
 from anedsl.passes.rewriter import Rewriter
+from anedsl.passes.stored import UnstoredData, lost_storage, moved_storage
 
 EAGER = 1024
 """Results of at most so many elements are computed at once, so that other passes see their numbers."""
@@ -24,7 +25,8 @@ def fold_constants(graph: Graph) -> Graph:
         y = conv(x, wt)
 
     Large results are computed only when they are emitted, one at a time. The arithmetic is float64, without rounding
-    between ops: a folded weight is rounded once.
+    between ops: a folded weight is rounded once. Of a compressed weight, what only moves numbers moves its parts; all else
+    is computed from the numbers that it was given.
     """
     rewriter = Rewriter(graph)
     for node in graph.nodes:
@@ -63,43 +65,29 @@ def fold_sources(graph: Graph) -> Graph:
 
 def _fold(node: Node, rewriter: Rewriter) -> None:
     data = {value: rewriter.producers[rewriter.now(value)].attributes["val"] for value in node.values}
-    stored = _transposed_storage(node, data)
-    if stored is not None:
-        declared = rewriter.producers[rewriter.now(node.values[0])].attributes.get("weight")
-        const = make_const(
-            stored, node.result.type, name=node.result.name or _derived_name(node), span=node.span, weight=declared
-        )
-        rewriter.replace(node.result, rewriter.add(const))
-        return
+    lost = lost_storage(node, data)
     eager = all(isinstance(d, (ArrayData, FillData)) for d in data.values()) and all(r.type.size <= EAGER for r in node.results)
     for index, result in enumerate(node.results):
+        stored = moved_storage(node, index, data)
+        if stored is not None:
+            # All of a weight keeps its name.
+            source = rewriter.producers[rewriter.now(node.values[0])]
+            whole = result.type.size == node.values[0].type.size
+            declared = source.attributes.get("weight") if whole else None
+            const = make_const(stored, result.type, name=result.name or _derived_name(node), span=node.span, weight=declared)
+            rewriter.replace(result, rewriter.add(const))
+            continue
 
         def compute(index: int = index, shape: tuple[int, ...] = result.type.shape) -> Array:
             return evaluate(node, data)[index].reshape(shape)
 
-        folded: Data = ArrayData(compute()) if eager else DerivedData(result.type.shape, compute)
+        folded: Data
+        if lost:
+            folded = UnstoredData(result.type.shape, compute, lost)
+        else:
+            folded = ArrayData(compute()) if eager else DerivedData(result.type.shape, compute)
         const = make_const(folded, result.type, name=result.name or _derived_name(node), span=node.span)
         rewriter.replace(result, rewriter.add(const))
-
-
-def _transposed_storage(node: Node, data: dict[Value, Data]) -> StoredData | None:
-    """A transposed compressed weight is the compressed form of the transposed numbers: the storage's axis moves along."""
-    stored = data[node.values[0]] if node.op.name == "transpose" else None
-    if not isinstance(stored, StoredData):
-        return None
-    perm = node.attributes["perm"]
-    storage, shape = stored.storage, stored.shape
-    moved = storage if storage.axis is None else storage._replace(axis=perm.index(storage.axis))
-    if storage.kind == "blockwise":
-        scales = scale_shape(storage, shape)
-        if scale_shape(moved, node.result.type.shape) != tuple(scales[axis] for axis in perm):
-            return None  # which axes have a scale for each position depends on their places
-    source = stored.source
-
-    def transposed() -> Array:
-        return np.ascontiguousarray(source.load().reshape(source.shape).transpose(perm))
-
-    return StoredData(DerivedData(node.result.type.shape, transposed), moved, stored.weight)
 
 
 def _derived_name(node: Node) -> str:
@@ -124,7 +112,8 @@ def evaluate(node: Node, data: dict[Value, Data]) -> tuple[Array, ...]:
 
 
 def _load(data: Data, value: Value, moves: bool) -> Array:
-    array = data.load()
+    # A compressed weight that does not stay one is not to lose anything either.
+    array = (data.source if isinstance(data, StoredData) else data).load()
     if moves:
         return array
     dtype = value.type.dtype

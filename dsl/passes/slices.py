@@ -29,7 +29,7 @@ def merged_slice(node: Node, operands: Any, rewriter: Rewriter) -> Value | None:
         return None
     x = inner.operands["x"]
     assert isinstance(x, Value)
-    pairs = zip(_positions(inner), _positions(node), strict=True)
+    pairs = zip(positions(inner), positions(node), strict=True)
     parts = [
         # One position has no step.
         _Positions(a.begin + b.begin * a.stride, a.stride * b.stride if b.size > 1 else 1, b.size)
@@ -59,7 +59,7 @@ def _squeezed(node: Node) -> tuple[bool, ...]:
     return tuple(node.attributes.get("squeeze_mask", (False,) * x.type.rank))
 
 
-def _positions(node: Node) -> list[_Positions]:
+def positions(node: Node) -> list[_Positions]:
     """What a slice takes of each axis of its operand."""
     begins = node.attributes["begin"]
     if node.op.name == "slice_by_size":

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from anedsl.data import FillData
-from anedsl.graph import Node, Value
+from anedsl.graph import Node, Port, Value
 from anedsl.rules.check_program import CONTROL_OPS, STATE_OPS
 from anedsl.rules.record import CHIPS, M1, M1_TO_M3
-from anedsl.rules.scope import Finding, Scope, last_axis_begin
+from anedsl.rules.scope import Finding, Scope, Surface, author_name, last_axis_begin
 from anedsl.rules.support import instead, verdict
 from anedsl.types import BOOL, FP16, FP32, INT8, INT32, UINT8, DType
 
@@ -23,6 +24,7 @@ MOVING_OPS = (
     "stack", "tile", "transpose",
 )  # fmt: skip
 SLICE_LIMIT = 4094
+BELOW_ONE = ("sigmoid", "softmax", "tanh")
 NARROW, WIDE = 13, 15
 
 
@@ -126,10 +128,20 @@ def unsupported(scope: Scope) -> Iterator[Finding]:
     for node in scope.operations:
         name = node.op.name
         found = "works" if name in own else verdict(name, scope.target.route)
+        fix = _another_way(name, scope.target.route)
         if found == "refused":
-            yield Finding("OpNotOnAne", node.span, {"op": name}, fix=instead(name))
+            # One route refuses what the other takes: then it is not the ANE that cannot do it.
+            via = {"via": " through the in-memory route"} if inmemory and verdict(name, "coreml") == "works" else {}
+            yield Finding("OpNotOnAne", node.span, {"op": name, **via}, fix=fix)
         elif found == "disputed":
-            yield Finding("OpDisputed", node.span, {"op": name}, confidence="D", fix=instead(name))
+            yield Finding("OpDisputed", node.span, {"op": name}, confidence="D", fix=fix)
+
+
+def _another_way(op: str, route: str) -> str | None:
+    """What to write instead, and the route that takes the op."""
+    if route == "inmemory" and verdict(op, "coreml") == "works":
+        return f"{instead(op) or 'compute it on the host'}, or compile with `--route coreml`"
+    return instead(op)
 
 
 def concat_of_slices(scope: Scope) -> Iterator[Finding]:
@@ -148,14 +160,14 @@ def element_types(scope: Scope) -> Iterator[Finding]:
             continue
         # What only moves data is no arithmetic, and no source says what becomes of it.
         confidence = "C" if node.op.name in MOVING_OPS else None
-        yield Finding("WrongElementType", node.span, {"op": node.op.name, "dtype": dtype.name}, confidence=confidence)
+        yield Finding("WrongElementType", node.span, {"op": author_name(node), "dtype": dtype.name}, confidence=confidence)
 
 
 def fp32_ops(scope: Scope) -> Iterator[Finding]:
     """C2."""
     for node, dtype in _foreign_types(scope):
         if dtype is FP32:
-            yield Finding("WrongElementType", node.span, {"op": node.op.name, "dtype": dtype.name})
+            yield Finding("WrongElementType", node.span, {"op": author_name(node), "dtype": dtype.name})
 
 
 def casts(scope: Scope) -> Iterator[Finding]:
@@ -176,15 +188,33 @@ def compressed_weights(scope: Scope) -> Iterator[Finding]:
 def saturating_slices(scope: Scope) -> Iterator[Finding]:
     """N3, once for each tensor that is sliced, and not where its author promises small values."""
     for pack in scope.inputs:
-        if pack.axis == pack.type.rank - 1 and not all(_is_small(scope, port.value) for port in pack.ports[1:]):
+        large = [port for port in pack.ports[1:] if not _is_small(scope, port.value)]
+        if pack.axis == pack.type.rank - 1 and large:
             begin = pack.ports[0].value.type.shape[pack.axis]
-            yield Finding("SliceSaturates", pack.span, {"what": f"`{pack.name}`", "begin": begin})
+            fields = {"what": f"`{pack.name}`", "begin": begin}
+            yield Finding("SliceSaturates", pack.span, fields, fix=_pack_fix(pack, large))
     seen: set[Value] = set()
     for node in scope.ops("slice_by_size", "slice_by_index"):
         x, begin = node.values[0], last_axis_begin(node)
         if begin and x not in seen and not scope.is_const(x) and not _is_small(scope, x):
             seen.add(x)
-            yield Finding("SliceSaturates", node.span, {"what": scope.what(x), "begin": begin})
+            yield Finding("SliceSaturates", node.span, {"what": scope.what(x), "begin": begin}, fix=_slice_fix(scope, x))
+
+
+def _pack_fix(pack: Surface, large: list[Port]) -> str:
+    """The first member is no such slice; the promise is the other members'."""
+    promises = ", ".join(f"`input {port.name}: ... in [-{SLICE_LIMIT}, {SLICE_LIMIT}]`" for port in large)
+    alike = len({port.value.type.shape for port in pack.ports}) == 1
+    axis = "pack along another axis, or " if alike and pack.type.rank > 1 else ""
+    return f"{axis}promise that all members but the first are small: {promises}"
+
+
+def _slice_fix(scope: Scope, x: Value) -> str:
+    turned = "`transpose` the axis away from the end, slice there, and `transpose` back"
+    port = scope.ports.get(x)
+    if port is not None:
+        return f"promise that it is small: `input {port.name}: ... in [-{SLICE_LIMIT}, {SLICE_LIMIT}]`; or {turned}"
+    return f"bound it first: `clip({x.name or '...'}, -{SLICE_LIMIT}, {SLICE_LIMIT})`; or {turned}"
 
 
 def trigonometry(scope: Scope) -> Iterator[Finding]:
@@ -248,6 +278,12 @@ def _foreign_types(scope: Scope) -> Iterator[tuple[Node, DType]]:
 
 
 def _is_small(scope: Scope, value: Value) -> bool:
+    """Whether a promise, or the op that makes it, keeps a tensor below what a slice can carry."""
+    node = scope.producers.get(value)
+    if node is not None:
+        bounds: list[Any] = [node.attributes.get(name) for name in ("alpha", "beta")]
+        clipped = node.op.name == "clip" and all(isinstance(bound, (int, float)) for bound in bounds)
+        return node.op.name in BELOW_ONE or (clipped and max(map(abs, bounds)) <= SLICE_LIMIT)
     port = scope.ports.get(value)
     return port is not None and port.range is not None and max(map(abs, port.range)) <= SLICE_LIMIT
 

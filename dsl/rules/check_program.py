@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from anedsl.diagnostics import Label
-from anedsl.rules.scope import Finding, Scope, Surface
-from anedsl.types import BOOL, FP16, FP32, Shape
+from anedsl.rules.scope import Finding, Scope, Surface, author_name
+from anedsl.types import BOOL, FP16, FP32, INT32, Shape
 
 IO_TYPES = (FP16, FP32, BOOL)
 LONE_OPS = ("reshape", "tile", "slice_by_index")
@@ -33,7 +33,9 @@ def lone_op(scope: Scope) -> Iterator[Finding]:
     operations = scope.operations
     packed = scope.graph.input_packs or scope.graph.output_packs
     if len(operations) == 1 and operations[0].op.name in LONE_OPS and not packed:
-        yield Finding("LoneOp", operations[0].span, {"op": operations[0].op.name})
+        op, written = operations[0].op.name, author_name(operations[0])
+        emitted = "" if written == op else f", emitted as `{op}`,"
+        yield Finding("LoneOp", operations[0].span, {"op": written, "emitted": emitted})
 
 
 def slice_of_input(scope: Scope) -> Iterator[Finding]:
@@ -114,14 +116,16 @@ def silent_zeros(scope: Scope) -> Iterator[Finding]:
             if larger.type.bytes > smaller.type.bytes:
                 size = "larger" if direction == "input" else "smaller"
                 problem = f"{direction} `{first.name}` binds before `{second.name}` and is {size}"
-                yield Finding("SilentZeros", first.span, {"problem": problem})
+                fix = f"pack the {direction}s into one, or rename them: they bind in alphabetical order"
+                yield Finding("SilentZeros", first.span, {"problem": problem}, fix=fix)
                 break
     for node in scope.ops("matmul"):
         x = node.values[0].type
         inner = x.shape[-2 if node.attributes.get("transpose_x") and x.rank > 1 else -1]
         if inner % 32:
             problem = f"the inner dimension of `matmul` is {inner}, which is not a multiple of 32"
-            yield Finding("SilentZeros", node.span, {"problem": problem})
+            fix = "pack the inputs into one, or pad that dimension with zeros"
+            yield Finding("SilentZeros", node.span, {"problem": problem}, fix=fix)
 
 
 def io_types(scope: Scope) -> Iterator[Finding]:
@@ -129,7 +133,20 @@ def io_types(scope: Scope) -> Iterator[Finding]:
     for direction, surface in _both(scope):
         if surface.type.dtype not in IO_TYPES:
             fields = {"direction": direction, "name": surface.name, "dtype": surface.type.dtype.name, "type": str(surface.type)}
-            yield Finding("WrongIoType", surface.span, fields)
+            fix = _converted(scope, surface) if direction == "output" else None
+            yield Finding("WrongIoType", surface.span, fields, fix=fix)
+
+
+def _converted(scope: Scope, surface: Surface) -> str | None:
+    """What is computed is converted in the kernel; from int32 by way of a narrower type (rule Q2)."""
+    dtype = surface.type.dtype
+    if dtype is not INT32:
+        return f"convert it: `{surface.name} = cast(..., fp16)`"
+    node = scope.producers.get(surface.ports[0].value)
+    narrow = [name for name in ("output_dtype", "output_indices_dtype") if node is not None and name in node.attributes]
+    if node is not None and narrow:
+        return f"ask for `{narrow[0]} = uint16` and convert that: `cast(..., fp16)`"
+    return f"convert it by way of int16: `{surface.name} = cast(cast(..., int16), fp16)`"
 
 
 def _both(scope: Scope) -> Iterator[tuple[str, Surface]]:

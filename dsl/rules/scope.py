@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from anedsl.diagnostics import Label
 from anedsl.graph import Graph, Node, Pack, Port, Value
+from anedsl.ops.call import SHORT
 from anedsl.rules.record import Target
 from anedsl.source import Span
 from anedsl.types import TensorType
@@ -50,6 +52,29 @@ class Tensor(NamedTuple):
     span: Span
     node: Node | None
     values: tuple[Value, ...]
+
+
+_CALL = re.compile(r"([A-Za-z_][\w.]*)\s*\(")
+_SUBSCRIPT = re.compile(r"[A-Za-z_]\w*\[[^\[\]\n]*\]")
+
+
+def author_name(node: Node) -> str:
+    """What the author called where an op stands, `transpose` for a `reshape`, or the subscript that it is; else the op."""
+    text = node.span.text
+    called = _CALL.match(text)
+    if called and _closes_at_end(text, called.end() - 1):
+        return called[1]
+    return text if len(text) <= SHORT and _SUBSCRIPT.fullmatch(text) else node.op.name
+
+
+def _closes_at_end(text: str, start: int) -> bool:
+    """Whether the bracket at `start` is closed by the last character: `f(a)`, and not `f(a) + g(b)`."""
+    depth = 0
+    for place, character in enumerate(text[start:], start):
+        depth += (character == "(") - (character == ")")
+        if depth == 0:
+            return place == len(text) - 1
+    return False
 
 
 def wide_axes(rank: int) -> tuple[int, ...]:
@@ -109,7 +134,7 @@ class Scope:
             return f"`{self.ports[value].name}`"
         if value.name:
             return f"`{value.name}`"
-        return f"the result of `{self.producers[value].op.name}`"
+        return f"the result of `{author_name(self.producers[value])}`"
 
     def tensors(self) -> Iterator[Tensor]:
         """Every tensor: surfaces, and the results of nodes. The weights of `conv` have limits of their own."""

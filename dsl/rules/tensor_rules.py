@@ -113,7 +113,8 @@ OPS = (
          "jafreck/ironmill"),
     Rule("O39", "A", "error",
          "`concat` of two or more slices whose begin on the last axis is not 0 returns wrong elements",
-         "put an op such as `x * 1` behind the slices, or slice along another axis",
+         "`transpose` the axis away from the end, slice and join there, and `transpose` back; or put an op that is not folded "
+         "away behind each slice: `clip(..., -65504, 65504)` keeps every finite number",
          "sbryngelson/ANEForge", chips=M1_TO_M3, effect="wrong"),
 )  # fmt: skip
 
@@ -156,7 +157,8 @@ NUMBERS = (
          unchecked=RANGE_ANALYSIS),
     Rule("N3", "A", "warn",
          "a slice of the last axis that does not begin at 0 turns values above 4094 in magnitude into infinity",
-         "pack along another axis, put what can be large first, or promise a range: `input x: ... in [-4094, 4094]`",
+         "pack along another axis, promise a range (`input x: ... in [-4094, 4094]`), bound what is computed "
+         "(`clip(h, -4094, 4094)`), or `transpose` the axis away from the end before the slice",
          "sbryngelson/ane-guide ch. 3, 12 and 19", chips=M1_M2, effect="wrong"),
     Rule("N5", "A", "info",
          "NaN never appears: it becomes infinity; inf - inf, 0 * inf and sqrt(-1) give 0; log(0) gives -45440",

@@ -131,6 +131,8 @@ def _advice(token: Token, accepted: set[str], in_brackets: bool) -> str | None:
         return "no block is open here: remove it"
     if token.type == "ELSE":
         return "`else` follows the closing `}` of an `if`"
+    if token.type == "STORED" and "NAME" not in accepted:
+        return "`stored` stands before `=`: `weight W: fp16[O, I, 1, 1] stored int8 = ones`"
     if token.type in _STATEMENTS | {"KERNEL", "FN", "IN", "ALONG", "STORED", "IMPORT"} and "NAME" in accepted:
         return f"`{token}` is a keyword: choose another name"
     if token.type == "COMPARE" and "AND" in accepted:

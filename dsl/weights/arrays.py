@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
-
 from anedsl.data import Array, ArrayData, Data
 from anedsl.diagnostics import Failure
+from anedsl.tensors import as_array
 from anedsl.weights import binding
 from anedsl.weights.entry import Entry, shown, stored_as
 
@@ -49,10 +48,11 @@ def _array(value: Any, key: str, name: str) -> Array:
     from anedsl.weights.npy import unsupported
 
     try:
-        array = np.asarray(value)
+        array = as_array(value)
     except Exception:  # Foreign array types raise what they like.
         found = f"a value of type {type(value).__name__} that numpy makes no array of"
-        raise Failure(UnsupportedElements(file=name, array=shown(key), found=found)) from None
+        advice = "give an array of numpy, a dense tensor of torch, or nested lists whose rows are equally long"
+        raise Failure(UnsupportedElements(file=name, array=shown(key), found=found, advice=advice)) from None
     stored = stored_as(array.dtype)
     if stored is None:
         raise Failure(unsupported(array.dtype, name, key))

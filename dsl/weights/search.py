@@ -13,11 +13,15 @@ from anedsl.weights.entry import Source, shown
 from anedsl.weights.fitting import dtype_problem, range_problem, shape_problem
 from anedsl.weights.names import check_name
 from anedsl.weights.patterns import Pattern, speaks_of, split_mapping, uneven_patterns
+from anedsl.weights.similar import differ_in_digits, nearest_key, similar_keys
 from anedsl.weights.stored import window
 from anedsl.weights.texts import as_map, listed
 
-MAX_COMPARED = 5000
-"""How many keys are compared with a name that was not found; difflib takes about 10 us for each."""
+PASS_FOLDER = "give the folder, or the index, instead of one of its files"
+NO_FILE = "no file of weights was given"
+
+MAX_LISTED = 6
+"""How many keys a message lists."""
 
 
 class Hit(NamedTuple):
@@ -107,15 +111,24 @@ class Search:
                 continue
             known = sorted({split_name(name)[0] for name in self.names})
             reason = f"its weights are {listed(known)}" if known else "the kernel has no weights"
-            similar = None
+            similar = shard = available = None
             if led:
                 weight, key, _ = led[0]
                 reason = f"it leads from `{shown(weight)}` to `{shown(key)}`"
-                similar = self._similar(key)
-            mapping = as_map(pattern.name, pattern.key)
-            available = self._available() if led else None
-            nearest_key = shown(similar) if similar else None
-            problems.append(UnusedPattern(mapping=mapping, reason=reason, available=available, nearest=nearest_key))
+                shard = self._elsewhere(key)
+                similar = None if shard else self._nearest(key)
+                available = shard or self._available(() if similar else self._similar(key))
+            turned = as_map(pattern.key, pattern.name) if not led and speaks_of(pattern.key, self.names) else None
+            problems.append(
+                UnusedPattern(
+                    mapping=as_map(pattern.name, pattern.key),
+                    reason=reason,
+                    available=available,
+                    nearest=similar,
+                    folder=PASS_FOLDER if shard else None,
+                    turned=turned,
+                )
+            )
         return problems
 
     def unused_arrays(self) -> list[Diagnostic]:
@@ -190,14 +203,16 @@ class Search:
             return self._only(weight, [Hit(source, key, stacked) for source in sources])
         from anedsl.diagnostics.weights import UnknownKey
 
-        similar = self._similar(key)
+        shard, close = self._elsewhere(key), self._nearest(key)
         raise Failure(
             UnknownKey(
                 span=weight.span,
                 name=weight.name,
                 array=shown(key),
-                available=self._available() or "no file of weights was given",
-                nearest=shown(similar) if similar else None,
+                shard=shard,
+                folder=PASS_FOLDER if shard else None,
+                available=None if shard else self._available(() if close else self._similar(key)) or NO_FILE,
+                nearest=None if shard else close,
             )
         )
 
@@ -235,24 +250,42 @@ class Search:
         from anedsl.diagnostics.weights import MissingWeight
 
         family, index = split_name(weight.name)
-        similar = self._similar(weight.name)
+        similar = self._similar(family)
+        only = similar[0] if len(similar) == 1 and index is None and not differ_in_digits(similar[0], family) else None
         tried = [*self._spellings(weight.name), *([family] if index is not None else [])]
-        return MissingWeight(
+        missing = MissingWeight(
             span=weight.span,
             name=weight.name,
             type=str(weight.type),
             searched=f"looked for {listed(tried)}" if index is not None and self.sources else None,
-            available=self._available(),
-            nearest=shown(similar) if similar else None,
-            mapping=as_map(weight.name, similar) if similar else None,
+            available=self._available(() if only else similar),
+            nearest=shown(only) if only else None,
+            mapping=as_map(weight.name, only) if only else None,
         )
+        if self.holders:
+            missing.general = None if only else "if a file has it under another name: `--map NAME=KEY`"
+            missing.supply = MissingWeight.with_files
+        return missing
 
-    def _similar(self, name: str) -> str | None:
-        return nearest(name, [key for key in self.holders if len(key) <= 200][:MAX_COMPARED])
+    def _similar(self, name: str) -> list[str]:
+        return similar_keys(name, list(self.holders))
 
-    def _available(self) -> str | None:
+    def _nearest(self, key: str) -> str | None:
+        found = nearest_key(key, self.holders)
+        return shown(found) if found else None
+
+    def _elsewhere(self, key: str) -> str | None:
+        """The file of a checkpoint that has a key, where only some of its files were given."""
+        from anedsl.weights.sharded import elsewhere
+
+        return next((found for source in self.sources if (found := elsewhere(source, key))), None)
+
+    def _available(self, similar: Sequence[str] = ()) -> str | None:
+        """The keys of all files: those that are similar to what is looked for, else the first."""
         if not self.sources:
             return None
         files = ", ".join(f"`{source.name}`" for source in self.sources[:3])
         holds = "has" if len(self.sources) == 1 else "have"
-        return f"{files} {holds} {listed(list(self.holders)) if self.holders else 'no arrays'}"
+        if similar and len(self.holders) > MAX_LISTED:
+            return f"{files} {holds} {len(self.holders)} keys; similar ones are {listed(list(similar), MAX_LISTED)}"
+        return f"{files} {holds} {listed(list(self.holders), MAX_LISTED) if self.holders else 'no arrays'}"

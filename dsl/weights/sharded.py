@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Any
 
 from anedsl.data import Data
-from anedsl.diagnostics import Diagnostic, Failure, nearest
-from anedsl.weights.entry import Entry, shown
+from anedsl.diagnostics import Diagnostic, Failure
+from anedsl.weights.entry import Entry, Source, shown
 from anedsl.weights.index import SUFFIX, read_index
 from anedsl.weights.safetensors import SafetensorsSource
+from anedsl.weights.similar import nearest_key
 
 MAX_SHARDS = 10_000
 """How many files a checkpoint may have."""
 
-MAX_COMPARED = 5000
-"""How many keys are compared with one that is missing."""
+MAX_INDEXES = 8
+"""How many indexes beside a file are looked at."""
 
 
 class ShardedSource:
@@ -78,14 +79,14 @@ def open_index(path: Path) -> ShardedSource:
     opened: dict[str, SafetensorsSource] = {}
     for shard, keys in keys_of.items():
         if not os.path.lexists(path.parent / shard):
-            problems.append(_missing_shard(path, shard, keys))
+            problems.append(_missing_shard(path, shard, keys, keys_of))
             continue
         try:
             opened[shard] = SafetensorsSource(path.parent / shard)
         except Failure as failure:
             problems.extend(failure.diagnostics)
         else:
-            problems.extend(_missing_keys(path, keys, opened[shard]))
+            problems.extend(_missing_keys(path, keys, opened[shard], shard_of))
     if problems:
         raise Failure(*problems)
     return ShardedSource(_shown(path), {key: opened[shard] for key, shard in shard_of.items()})
@@ -112,26 +113,43 @@ def open_files(path: Path, names: list[str]) -> ShardedSource:
     return ShardedSource(_shown(path), holders)
 
 
-def _missing_shard(path: Path, shard: str, keys: list[str]) -> Diagnostic:
+def elsewhere(source: Source, key: str) -> str | None:
+    """What an index beside one file of a checkpoint says of a tensor that this file does not have."""
+    from anedsl.weights.unused import Watched
+
+    source = source.source if isinstance(source, Watched) else source
+    if not isinstance(source, SafetensorsSource):
+        return None
+    folder = Path(source.place.path).parent
+    try:
+        indexes = sorted(name for name in os.listdir(folder) if name.endswith(SUFFIX))
+        found = [(index, read_index(folder / index).get(key)) for index in indexes[:MAX_INDEXES]]
+    except (OSError, Failure):
+        return None
+    return next((f"`{_shown(folder / index)}` says that `{shown(shard)}` has it" for index, shard in found if shard), None)
+
+
+def _missing_shard(path: Path, shard: str, keys: list[str], named: Container[str]) -> Diagnostic:
+    """A file that the index names itself is not what it means by another name."""
     from anedsl.diagnostics.weights import MissingShard
 
     try:
-        there = [name for name in os.listdir(path.parent) if name.endswith(".safetensors")]
+        there = [name for name in os.listdir(path.parent) if name.endswith(".safetensors") and name not in named]
     except OSError:
         there = []
-    close = nearest(shard, there[:MAX_COMPARED])
+    close = nearest_key(shard, there)
     return MissingShard(shard=shown(shard), file=_shown(path), tensors=_counted(keys), nearest=shown(close) if close else None)
 
 
-def _missing_keys(path: Path, keys: list[str], source: SafetensorsSource) -> list[Diagnostic]:
-    """One diagnostic for all tensors that a file should have."""
+def _missing_keys(path: Path, keys: list[str], source: SafetensorsSource, named: Container[str]) -> list[Diagnostic]:
+    """One diagnostic for all tensors that a file should have. One that the index names itself is another tensor."""
     there = set(source.keys())
     missing = [key for key in keys if key not in there]
     if not missing:
         return []
     from anedsl.diagnostics.weights import MissingTensor
 
-    close = nearest(missing[0], sorted(there)[:MAX_COMPARED])
+    close = nearest_key(missing[0], sorted(key for key in there if key not in named))
     more = f"{_counted(missing[1:])} missing there as well" if len(missing) > 1 else None
     return [
         MissingTensor(

@@ -6,14 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from anedsl.data import Data, RandomData, WeightData
-from anedsl.diagnostics import Diagnostic, nearest
+from anedsl.diagnostics import Diagnostic
 from anedsl.source import Span
 from anedsl.weights.binding import split_name
 from anedsl.weights.entry import Entry, Source, shown
+from anedsl.weights.similar import MAX_LENGTH, nearest_key, plain, spellings
 from anedsl.weights.texts import as_map, listed
-
-MAX_COMPARED = 5000
-"""How many keys are compared with a name; difflib takes about 10 us for each."""
 
 MAX_NAMES = 8
 """How many weights without data are compared with the keys."""
@@ -23,25 +21,25 @@ class Watched:
     """A source that remembers which of its arrays were taken."""
 
     def __init__(self, source: Source) -> None:
-        self._source = source
+        self.source = source
         self.taken: set[str] = set()
 
     @property
     def name(self) -> str:
-        return self._source.name
+        return self.source.name
 
     @property
     def lone(self) -> bool:
-        return self._source.lone
+        return self.source.lone
 
     def keys(self) -> list[str]:
-        return self._source.keys()
+        return self.source.keys()
 
     def entry(self, key: str) -> Entry:
-        return self._source.entry(key)
+        return self.source.entry(key)
 
     def data(self, key: str) -> Data:
-        found = self._source.data(key)
+        found = self.source.data(key)
         self.taken.add(key)
         return found
 
@@ -128,35 +126,20 @@ def _similar_key(source: Watched, weight: Use, name: str, key: str) -> Diagnosti
 
 def _similar(source: Watched, names: Sequence[str]) -> list[tuple[str, str]]:
     """The names for which a source has an array that nothing took and that is called nearly so."""
-    free = [key for key in source.keys() if key not in source.taken and len(key) <= 200]  # noqa: SIM118 - a source is no dict
-    plain: dict[str, list[str]] = {}
+    free = [key for key in source.keys() if key not in source.taken and len(key) <= MAX_LENGTH]  # noqa: SIM118 - a source is no dict
+    spelt: dict[str, list[str]] = {}
     for key in free:
-        for spelling in _spellings(key):
-            plain.setdefault(spelling, []).append(key)
-    return list(_pairs(names, plain, free))
+        for spelling in spellings(key):
+            spelt.setdefault(spelling, []).append(key)
+    return list(_pairs(names, spelt, free))
 
 
-def _pairs(names: Sequence[str], plain: dict[str, list[str]], free: list[str]) -> Iterator[tuple[str, str]]:
+def _pairs(names: Sequence[str], spelt: dict[str, list[str]], free: list[str]) -> Iterator[tuple[str, str]]:
     for name in names:
-        same = plain.get(_plain(name), [])
+        same = spelt.get(plain(name), [])
         if len(same) == 1:
             yield name, same[0]
             continue
-        close = None if same else nearest(name, [key for key in free[:MAX_COMPARED] if _digits(key) == _digits(name)])
+        close = None if same else nearest_key(name, free)
         if close is not None:
             yield name, close
-
-
-def _spellings(key: str) -> set[str]:
-    """A key without case and punctuation; also its last part, and that before `.weight`."""
-    path = key.removesuffix(".weight")
-    return {_plain(key), _plain(path), _plain(path.rpartition(".")[2])}
-
-
-def _plain(name: str) -> str:
-    return "".join(c for c in name.lower() if c.isalnum())
-
-
-def _digits(name: str) -> str:
-    """`w1` and `w2` are two weights, not one that is misspelt."""
-    return "".join(c for c in name if c.isdigit())

@@ -116,7 +116,7 @@ def test_a_kernel_is_chosen_by_name(compiled: Compiled, capsys: pytest.CaptureFi
     run_file(PLAIN._replace(target=compiled.path, kernel="pair", random=0))
     assert list(json.loads(capsys.readouterr().out)["outputs"]) == ["s", "d"]
     with pytest.raises(Failure) as caught:
-        run_file(PLAIN._replace(target=compiled.path, kernel="pear", random=0))
+        run_file(PLAIN._replace(target=compiled.path, kernel="piar", random=0))
     assert (caught.value.diagnostics[0].code, caught.value.diagnostics[0].nearest) == ("ANE0235", "pair")  # type: ignore[attr-defined]
 
 

@@ -105,6 +105,9 @@ def test_rope_leaves_no_trigonometry_to_the_program(tmp_path: Path) -> None:
     assert of("rope(a, rope_tables(256, 64))", tmp_path, Q) == ["matmul", "mul", "mul", "add"]
 
 
+OTHERS = "".join(
+    f"    input {name}: fp16{shape}\n" for name, shape in {"p": [1, 1, 1, 8], "s": [1, 1, 8, 8], "h": [1, 2, 1, 8]}.items()
+)
 MISTAKES = {
     "groupnorm(x, 5)": "`groupnorm` needs a number of groups that divides the channels",
     "rope_tables(8, 7)[0] * x": "`rope` needs heads of even size",
@@ -117,12 +120,51 @@ MISTAKES = {
     "cross_entropy_each(x, x, smoothing = 1)": "`smoothing` is at least 0 and below 1",
     "cross_entropy_bwd(x, x, smoothing = -0.1)": "`smoothing` is at least 0 and below 1",
     "attention_channels(x, x, x, 4, 3)": "grouped queries need a number of key heads",
+    "cross_entropy(x, p)": "`targets` needs the shape of `logits`",
+    "cross_entropy(x, s, smoothing = 0.1)": "`targets` needs the shape of `logits`",
+    "cross_entropy_bwd(x, p)": "`targets` needs the shape of `logits`",
+    "cross_entropy(s, s)": "the axis of the classes has size 1",
+    "cross_entropy_bwd(x, x, axis = 2)": "the axis of the classes has size 1",
+    "cross_entropy(x, cast(p, int32))": "made of class numbers with `one_hot`",
+    "bce_with_logits(x, p)": "`targets` needs the shape of `x`",
+    "mse(p, x)": "`target` needs the shape of `x`",
+    "embedding(p, reshape(x, [8, 8, 1, 1]))": "one-hot, made of token numbers with `one_hot`",
+    "sgd(x, p, 0.1)": "`g` is the gradient of `w` and needs its shape",
+    "sgd(p, x, 0.1)": "`g` is the gradient of `w` and needs its shape",
+    "sgd(x, x, p)": "`lr` and the corrections have one element each",
+    "sgd(h[0, 0], h[0, 0], s[:, :, 0:1, 0:1])": "`lr` and the corrections may not have more axes than `w`",
+    "adam(x, x, x, x, 0.1, 1, p)[0]": "`lr` and the corrections have one element each",
+    "sgd_momentum(x, x, p, 0.1)[0]": "`velocity` needs the shape of `w`",
+    "adam(x, p, x, x, 0.1, 1, 1)[0]": "`g` is the gradient of `w` and needs its shape",
+    "adamw(x, p, x, x, 0.1, 1, 1)[0]": "`g` is the gradient of `w` and needs its shape",
+    "adamw(x, x, p, x, 0.1, 1, 1)[0]": "`m` and `v` need the shape of `w`",
+    "adam(x, x, x, p, 0.1, 1, 1)[0]": "`m` and `v` need the shape of `w`",
+    "swiglu(x, p)": "`gate` and `up` need one shape",
+    "geglu(p, x)": "`gate` and `up` need one shape",
+    "swiglu_bwd(p, x, x)[0]": "`dy`, `gate` and `up` need one shape",
+    "softmax_bwd(p, x)": "`dprobs` needs the shape of `probs`",
+    "rmsnorm(p, x)": "the gain broadcasts with `x`, and may not enlarge it",
+    "rmsnorm_bwd(p, x, 1)": "`dy` needs the shape of `x`",
+    "rmsnorm_bwd_gain(p, x)": "`dy` needs the shape of `x`",
+    "layernorm(p, x)": "the gain broadcasts with `x`, and may not enlarge it",
+    "groupnorm(p, 1, beta = x)": "`beta` broadcasts with `x`, and may not enlarge it",
+    "attention(h, h, h, causal_mask(8))": "`mask` broadcasts with the scores [B, H, queries, keys]",
+    "rope(h, rope_tables(8, 8))": "`tables` are for another number of positions",
+    "rope(x, rope_tables(1, 8, axis = 2))": "`tables` are for another number of positions",
+    "rope(h[0], rope_tables(1, 8))": "`x` needs rank 4",
 }
 
 
 @pytest.mark.parametrize(("call", "message"), MISTAKES.items(), ids=MISTAKES)
 def test_mistakes_are_named(call: str, message: str, tmp_path: Path) -> None:
-    text = f"import std.nn\nimport std.losses\nkernel k {{\n    input x: fp16[1, 8, 1, 8]\n    output y\n    y = {call}\n}}\n"
+    text = f"import std.nn\nkernel k {{\n    input x: fp16[1, 8, 1, 8]\n{OTHERS}    output y\n    y = {call}\n}}\n"
     shown = refused(text, tmp_path)
     assert message in shown
-    assert f"    y = {call}" in shown, "the place in the author's file is shown too"
+    assert f"    y = {call}" in shown, "the place in the author's file is shown"
+    assert shown.index(f"    y = {call}") < shown.index("assert "), "and before that in the library"
+
+
+@pytest.mark.parametrize("call", ["mse(x, 0)", "bce_with_logits(x, 1)", "sgd(x, x, 0.1)", "sgd(x, x, s)", "rmsnorm(x, 1)"])
+def test_numbers_may_stand_for_tensors(call: str, tmp_path: Path) -> None:
+    text = f"import std.nn\nkernel k {{\n input x: fp16[1, 8, 1, 8]\n input s: fp16[1, 1, 1, 1]\n output y\n y = {call}\n}}\n"
+    assert ops(kernel(text, tmp_path))

@@ -95,6 +95,7 @@ error[ANE0221]: SEQ is at most 128
 5 |     assert SEQ <= 128, "SEQ is at most 128"
   |            ^^^^^^^^^^ is false
   |
+  = note: here `SEQ` is 256
   = note: in `lin-SEQ256-DIM8`, `lin-SEQ256-DIM16`
 
 1 error
@@ -116,6 +117,11 @@ def test_what_holds_for_every_variant(folder: Path) -> None:
         "2 of 2 variants failed: `lin-SEQ1024`, `lin-SEQ512`\n"
     )
     assert not (folder / "build").exists()
+
+
+def test_a_value_of_one_variant_is_not_told_of_all(folder: Path) -> None:
+    done = command(folder, "compile", "k.ane", "lin", "-D", "SEQ=1024,512", code=1)
+    assert [line for line in done.stderr.splitlines() if "note" in line] == ["  = note: in every variant"]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

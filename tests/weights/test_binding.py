@@ -14,6 +14,7 @@ from anedsl.source import NOWHERE, Source, Span
 from anedsl.types import DTYPES, TensorType
 from anedsl.weights import Declared, arrays, bind, open_source
 from anedsl.weights.arrays import ArraySource
+from anedsl.weights.similar import nearest_key
 from tests.weights.build import failure, failures, npy, npz, text
 
 TEXT = Source("k.ane", "weight rms_w: fp16[1, 768, 1, 1]")
@@ -188,9 +189,9 @@ help: give it with `--weights FILE`, or an initialiser `= ones`; to try or measu
 NEAR = """\
 error[ANE0401]: weight `rms_w` has no data and no initialiser
 ^ declared here as `fp16[1, 768, 1, 1]`
-note: `w.npz` has `k1`, `k2`, `k3`, `k4`, `k5`, `k6` and 2 more
-help: the key `rms_w1` is similar; to use it: `--map rms_w=rms_w1`
-help: give it with `--weights FILE`, or an initialiser `= ones`; to try or measure the kernel, `--random 0` draws it"""
+note: `w.npz` has 8 keys; similar ones are `rms_w1`
+help: if a file has it under another name: `--map NAME=KEY`
+help: a weight that is in no file needs an initialiser `= ones`; to try or measure the kernel, `--random 0` draws it"""
 
 MISSING_FAMILY = """\
 error[ANE0401]: weight `W[0]` has no data and no initialiser
@@ -358,11 +359,39 @@ def test_many_weights_that_lack_data_are_cut_short() -> None:
 
 
 def test_weights_that_lack_data_for_different_reasons_stay_apart() -> None:
-    found = failures(bound, [weight("alpha", 2), weight("gate", 2), weight("beta", 2)], {"alpha1": np.ones(2)})
+    found = failures(bound, [weight("alpha", 2), weight("gate", 2), weight("beta", 2)], {"alpah": np.ones(2)})
     assert [each.headline for each in found] == [
         "weight `alpha` has no data and no initialiser",
         "weights `gate`, `beta` have no data and no initialiser",
     ]
+
+
+SIMILAR = """\
+error[ANE0401]: weight `gate_proj` has no data and no initialiser
+^ declared here as `fp16[2]`
+note: `w.npz` has 12 keys; similar ones are `layers.0.gate_proj.weight`, `layers.1.gate_proj.weight`, \
+`layers.2.gate_proj.weight`, `layers.3.gate_proj.weight`
+help: if a file has it under another name: `--map NAME=KEY`
+help: a weight that is in no file needs an initialiser `= ones`; to try or measure the kernel, `--random 0` draws it"""
+
+
+def test_a_weight_that_every_layer_has_is_not_taken_from_the_first() -> None:
+    given = {f"layers.{layer}.{part}_proj.weight": np.ones(2) for part in ("up", "down", "gate") for layer in range(4)}
+    assert text(failure(bound, [weight("gate_proj", 2)], given)) == SIMILAR
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "expected"),
+    [
+        ("layers.3.gate.weight", "layers.2.gate.weight", None),
+        ("layers.3.gate.weight", "layers.3.gaet.weight", "layers.3.gaet.weight"),
+        ("model-00003-of-00003.safetensors", "model-00001-of-00003.safetensors", None),
+        ("w1", "w2", None),
+        ("norm", "norm1", None),
+    ],
+)
+def test_another_number_is_no_slip_of_the_pen(name: str, key: str, expected: str | None) -> None:
+    assert nearest_key(name, [key]) == expected
 
 
 def test_a_broken_array_is_reported_at_the_weight_and_once(tmp_path: Path) -> None:

@@ -101,6 +101,11 @@ NO_NAME = """\
 error[ANE0426]: `--map 'v*=layers.1.*.weight'` finds no weight
 note: its weights are `wa`"""
 
+TURNED = """\
+error[ANE0426]: `--map 'layers.1.*.weight=w*'` finds no weight
+note: its weights are `wa`
+help: write NAME=KEY the other way round: `--map 'w*=layers.1.*.weight'`"""
+
 UNEVEN = """\
 error[ANE0425]: `--map 'w*_*=layers.*.weight'` has 2 `*` on the left and 1 on the right
 help: write as many on the right as on the left"""
@@ -117,6 +122,7 @@ help: name the weight itself as well: `--map wa=layers.1.a.weight`"""
         ([weight("wa", 2), weight("wbb", 2)], {"w*": "layers.1.*.weight"}, MISSING),
         ([weight("wa", 2, default=True)], {"w*": "layer.1.*.weight"}, USELESS),
         ([weight("wa", 2, default=True)], {"v*": "layers.1.*.weight"}, NO_NAME),
+        ([weight("wa", 2, default=True)], {"layers.1.*.weight": "w*"}, TURNED),
         ([weight("wa", 2, default=True)], {"w*_*": "layers.*.weight"}, UNEVEN),
         ([weight("wa", 2)], {"w*": "layers.1.*.weight", "*a": "layers.1.*.weight"}, TWO),
     ],

@@ -14,7 +14,7 @@ from safetensors import numpy as safetensors_numpy
 
 from anedsl.weights import bind, open_source
 from tests.weights.build import everything, failure, failures, text
-from tests.weights.test_binding import family
+from tests.weights.test_binding import family, weight
 
 INDEX = "model.safetensors.index.json"
 
@@ -72,15 +72,26 @@ def test_what_the_index_does_not_name_is_not_seen(checkpoint: Path) -> None:
 
 
 def test_a_missing_file(checkpoint: Path) -> None:
+    """Another file of the checkpoint, which differs in its number, is not what is meant."""
     (checkpoint / "m-1.safetensors").rename(checkpoint / "m-10.safetensors")
     assert told(open_source, checkpoint, checkpoint) == [
         (
             f"error[ANE0422]: the file `m-1.safetensors` of `DIR/{INDEX}` is missing\n"
             "note: `a` and 1 more are to be read from it\n"
-            "help: did you mean `m-10.safetensors`?\n"
             "help: copy or download it to the folder of the index"
         )
     ]
+
+
+def test_one_file_of_a_checkpoint_whose_index_knows_another(checkpoint: Path) -> None:
+    source = open_source(checkpoint / "m-1.safetensors")
+    (found,) = failures(bind, [weight("w", 3)], [source], {"w": "c"})
+    assert text(found).replace(str(checkpoint), "DIR") == (
+        "error[ANE0405]: no file has the key `c`\n"
+        "^ `w` is to be read from it\n"
+        f"note: `DIR/{INDEX}` says that `m-2.safetensors` has it\n"
+        "help: give the folder, or the index, instead of one of its files"
+    )
 
 
 def test_missing_tensors(checkpoint: Path) -> None:

@@ -1,0 +1,82 @@
+"""Where a function or kernel defines a name that is not known at a place: further down, in a loop, in a branch not taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from anedsl.diagnostics import Label
+from anedsl.elaborate.modules import LoadedModule
+from anedsl.source import Span
+from anedsl.syntax import tree
+
+
+class Elsewhere(NamedTuple):
+    """The definition, and what to say of it."""
+
+    label: Label
+    advice: str
+
+
+class _Definition(NamedTuple):
+    name: tree.Identifier
+    statement: Span
+    loops: tuple[tree.For, ...]
+
+
+def elsewhere(name: str, use: Span, module: LoadedModule) -> Elsewhere | None:
+    """A definition that does not reach the place where the name is used; one above it comes first."""
+    for item in (*module.tree.kernels, *module.tree.functions):
+        if not isinstance(item, tree.Derived) and isinstance(item.body, tree.Block) and _holds(item.span, use):
+            found = [definition for definition in _definitions(item.body, ()) if definition.name.text == name]
+            return _told(found[0], use) if found else None
+    return None
+
+
+def _told(found: _Definition, use: Span) -> Elsewhere:
+    name = found.name.text
+    line = _line(found.name.span)
+    ended = [loop for loop in found.loops if not _holds(loop.body.span, use)]
+    label = Label(found.name.span, "defined here")
+    if ended:
+        start = _line(ended[0].span)
+        return Elsewhere(
+            label, f"`{name}` is defined inside the loop at line {start}: its names end with each turn, unless defined above it"
+        )
+    if _holds(found.statement, use):
+        where = "the loop" if found.loops else "this line"
+        return Elsewhere(label, f"`{name}` has no value yet where this equation is read: define it above {where}")
+    if found.name.span.start > use.start:
+        return Elsewhere(label, f"`{name}` is defined below, at line {line}: a name is defined above its uses")
+    return Elsewhere(label, f"`{name}` is defined at line {line}, in a branch that is not taken")
+
+
+def _definitions(statement: Any, loops: tuple[tree.For, ...]) -> Iterator[_Definition]:
+    """The names that a statement defines, in the order of the text."""
+    if isinstance(statement, tree.Block):
+        for inner in statement.statements:
+            yield from _definitions(inner, loops)
+    elif isinstance(statement, tree.For):
+        yield _Definition(statement.variable, statement.variable.span, (*loops, statement))
+        yield from _definitions(statement.body, (*loops, statement))
+    elif isinstance(statement, tree.If):
+        yield from _definitions(statement.then, loops)
+        yield from _definitions(statement.otherwise, loops)
+    elif isinstance(statement, tree.Assign):
+        for name in statement.targets:
+            yield _Definition(name, statement.span, loops)
+    elif isinstance(statement, (tree.Input, tree.State)):
+        for name in statement.names:
+            yield _Definition(name, statement.span, loops)
+    elif isinstance(statement, tree.Weight):
+        for weight in statement.names:
+            yield _Definition(weight.name, statement.span, loops)
+
+
+def _holds(span: Span, use: Span) -> bool:
+    return span.source is use.source and span.start <= use.start < span.end
+
+
+def _line(span: Span) -> int:
+    line, _ = span.source.position(span.start)
+    return line
