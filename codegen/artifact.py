@@ -146,8 +146,10 @@ def _decompressed(item: Blob, done: blob.Written) -> blob.Written:
     if not isinstance(item.data, PartData) or item.data.part not in MAIN_PARTS:
         return done
     losses = Losses()
-    source = item.data.stored.source.load().astype(np.float64).reshape(-1)
-    losses.add(source, item.data.stored.load().astype(np.float16).reshape(-1))
+    source, kept = item.data.stored.source.load().reshape(-1), item.data.stored.load().reshape(-1)
+    for start in range(0, source.size, blob.PIECE):
+        piece = slice(start, start + blob.PIECE)
+        losses.add(source[piece].astype(np.float64), kept[piece].astype(np.float16))
     if losses.share_vanished(source.size) < 1:
         return done
     return done._replace(vanished=losses.vanished, largest_vanished=losses.largest_vanished, share_vanished=1.0)

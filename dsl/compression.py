@@ -23,6 +23,9 @@ LARGEST = FP16.largest
 INFINITE = 65520.0
 """From this magnitude on numbers round to an infinity of fp16."""
 
+PIECE = 1 << 18
+"""Numbers that are compared at a time: few enough to stay in the cache."""
+
 NEIGHBOURS = [step for distance in range(1, 9) for step in (-distance, distance)]
 """How far from a scale another one is looked for, in steps of fp16."""
 
@@ -118,9 +121,10 @@ class StoredData:
     def _finite(self) -> Array:
         """The source in float64. One number that is not finite would spoil all those that share a scale or a palette."""
         given = self.source.load().astype(np.float64).reshape(self.shape)
-        if not (np.abs(given) < INFINITE).all():
+        # NaN is neither.
+        if not (given.min() > -INFINITE and given.max() < INFINITE):
             _fail_not_finite(given, self.storage, self.weight)
-        return np.clip(given, -LARGEST, LARGEST)
+        return np.clip(given, -LARGEST, LARGEST, out=given)
 
     def load(self) -> Array:
         return decompress(self.compressed())
@@ -214,7 +218,7 @@ def decompress(compressed: Compressed) -> Array:
 
 def _symmetric(array: Array, storage: Storage) -> Compressed:
     over = tuple(axis for axis in range(array.ndim) if axis != storage.axis)
-    largest = np.abs(array).max(axis=over, keepdims=True)
+    largest = _largest(array, over)
     scale, _ = _scales(-largest, largest, -127, 127)
     parts = {
         "quantized_data": Part(INT8, _codes(array, scale, -127, 127).astype(np.int8)),
@@ -229,7 +233,8 @@ def _affine(array: Array, storage: Storage) -> Compressed:
     # 0 itself is always kept exactly.
     low, high = np.minimum(array.min(axis=over, keepdims=True), 0), np.maximum(array.max(axis=over, keepdims=True), 0)
     scale, zero = _scales(low, high, 0, 255)
-    values = _codes(array, scale, -zero, 255 - zero) + zero
+    values = _codes(array, scale, -zero, 255 - zero)
+    values += zero
     shape: Any = -1 if storage.axis is not None else ()
     parts = {
         "quantized_data": Part(UINT8, values.astype(np.uint8)),
@@ -247,11 +252,17 @@ def _blockwise(array: Array, storage: Storage) -> Compressed:
     split = [part for size, blocks in zip(array.shape, scales, strict=True) for part in (blocks, size // blocks)]
     blocks = array.reshape(split)
     inside = tuple(range(1, 2 * array.ndim, 2))
-    high = np.abs(blocks).max(axis=inside, keepdims=True)
+    high = _largest(blocks, inside)
     scale, _ = _scales(-high, high, -largest, largest)
     values = _codes(blocks, scale, -largest, largest).reshape(array.shape)
     parts = {"data": Part(dtype, values.astype(np.int8)), "scale": Part(FP16, scale.reshape(scales))}
     return Compressed("constexpr_blockwise_shift_scale", parts, {})
+
+
+def _largest(array: Array, axes: tuple[int, ...]) -> Array:
+    """The largest magnitudes along axes, which stay: without a second array as large as the first."""
+    found: Array = np.maximum(array.max(axis=axes, keepdims=True), -array.min(axis=axes, keepdims=True))
+    return found
 
 
 def _scales(low: Array, high: Array, lowest: int, highest: int) -> tuple[Array, Array]:
@@ -295,7 +306,9 @@ def _fits(low: Array, high: Array, scale: Array, lowest: int, highest: int, step
 def _codes(array: Array, scale: Array, lowest: Array | int, highest: Array | int) -> Array:
     """The nearest multiples of the scales that are finite in fp16, counted from 0."""
     reach = np.ceil(INFINITE / scale) - 1
-    return np.clip(np.rint(array / scale), np.maximum(lowest, -reach), np.minimum(highest, reach))
+    found: Array = array / scale
+    np.rint(found, out=found)
+    return np.clip(found, np.maximum(lowest, -reach), np.minimum(highest, reach), out=found)
 
 
 def _palette(array: Array, storage: Storage) -> Compressed:
@@ -338,8 +351,11 @@ def errors(data: StoredData) -> dict[str, float]:
 
     The numbers are compared with those that the program has, in fp16.
     """
-    exact = data.source.load().astype(np.float64).reshape(-1)
-    kept = data.load().astype(np.float16).astype(np.float64).reshape(-1)
-    difference = np.abs(kept - exact)
-    scale, largest = float(np.abs(exact).max()), float(difference.max())
-    return {"max_abs": largest, "mean_abs": float(difference.mean()), "max_rel": largest / scale if scale else 0.0}
+    exact, kept = data.source.load().reshape(-1), data.load().reshape(-1)
+    scale = largest = total = 0.0
+    for start in range(0, exact.size, PIECE):
+        numbers = exact[start : start + PIECE].astype(np.float64)
+        difference = np.abs(kept[start : start + PIECE].astype(np.float16).astype(np.float64) - numbers)
+        largest, total = max(largest, float(difference.max())), total + float(difference.sum())
+        scale = max(scale, float(np.abs(numbers).max()))
+    return {"max_abs": largest, "mean_abs": total / exact.size, "max_rel": largest / scale if scale else 0.0}

@@ -78,11 +78,11 @@ def _quantized(input: Array, scale: Array, zero_point: Array | None, *, output_d
 
 def dequantized(data: Array, scale: Array, zero_point: Array | None, *, axis: int | None = None) -> Array:
     """`scale * (data - zero_point)`, in the floating type of the scale."""
-    steps = data.astype(scale.dtype)
+    steps: Array = data.astype(scale.dtype)
     if zero_point is not None:
-        steps = steps - spread(zero_point, data, axis).astype(scale.dtype)
-    result: Array = spread(scale, data, axis) * steps
-    return result
+        steps -= spread(zero_point, data, axis).astype(scale.dtype)
+    steps *= spread(scale, data, axis)
+    return steps
 
 
 def _two_flops(call: Call, results: Any) -> int:
