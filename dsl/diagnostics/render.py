@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from anedsl.diagnostics.base import Diagnostic, Label
+from anedsl.diagnostics.base import Diagnostic, Label, counted
 from anedsl.source import Source, Span
 
 TAB = 4
@@ -18,8 +18,12 @@ _COLOURS = {"error": "\033[1;31m", "warning": "\033[1;33m", "gutter": "\033[1;34
 _RESET = "\033[0m"
 
 
-def render(diagnostic: Diagnostic, *, colour: bool = False) -> str:
-    """A diagnostic with the lines it speaks of."""
+MAX_ALSO = 12
+"""How many places of one rule are listed after the first."""
+
+
+def render(diagnostic: Diagnostic, also: Sequence[Diagnostic] = (), *, colour: bool = False) -> str:
+    """A diagnostic with the lines it speaks of. Others of which the same is to be said follow in a line each."""
     paint = _painter(colour)
     severity = diagnostic.severity
     lines = [paint(severity, f"{severity}[{diagnostic.code}]") + paint("bold", f": {diagnostic.headline}")]
@@ -38,12 +42,20 @@ def render(diagnostic: Diagnostic, *, colour: bool = False) -> str:
         width = 1
         if diagnostic.label_text:
             lines.append(" " * width + paint("gutter", " = ") + diagnostic.label_text)
-    advice = _advice(diagnostic, width, paint)
+    advice = _advice(diagnostic, width, paint) + [" " * width + paint("gutter", " = ") + line for line in _also(also)]
     if advice:
         lines += advice
     elif lines[-1].endswith(paint("gutter", " |")):
         lines.pop()  # the bar that leads to the advice
     return "\n".join(lines) + "\n"
+
+
+def _also(others: Sequence[Diagnostic]) -> Iterator[str]:
+    for other in others[:MAX_ALSO]:
+        place, behind = _places(other)
+        yield f"also at {place}{other.headline}{behind}"
+    if len(others) > MAX_ALSO:
+        yield f"and {counted(len(others) - MAX_ALSO, 'place')} more"
 
 
 def _labels(diagnostic: Diagnostic) -> list[Label]:
@@ -100,14 +112,19 @@ def _call_lines(span: Span, width: int, paint: Any) -> list[str]:
 
 def concise(diagnostic: Diagnostic) -> str:
     """`path:line:column: error[CODE]: headline: label`, for an inlined function also where the kernel calls it."""
+    place, behind = _places(diagnostic)
+    label = f": {diagnostic.label_text}" if diagnostic.label_text else ""
+    return f"{place}{diagnostic.severity}[{diagnostic.code}]: {diagnostic.headline}{label}{behind}"
+
+
+def _places(diagnostic: Diagnostic) -> tuple[str, str]:
+    """The author's place, and in parentheses those that lie deeper or further out."""
     span = diagnostic.span
     main = _authors(span)
     place = f"{_position(main)}: " if span.source.text or span.end else ""
-    label = f": {diagnostic.label_text}" if diagnostic.label_text else ""
     more = [] if main is span else [f"in {_position(span)}"]
     more += [f"called at {_position(call)}" for call in _calls(main)[-1:]]
-    behind = f" ({', '.join(more)})" if more else ""
-    return f"{place}{diagnostic.severity}[{diagnostic.code}]: {diagnostic.headline}{label}{behind}"
+    return place, f" ({', '.join(more)})" if more else ""
 
 
 def _position(span: Span) -> str:
@@ -135,7 +152,16 @@ def render_all(diagnostics: Iterable[Diagnostic], style: str, *, colour: bool = 
     """All diagnostics in a style: text or concise."""
     if style == "concise":
         return "".join(concise(diagnostic) + "\n" for diagnostic in diagnostics)
-    return "\n".join(render(diagnostic, colour=colour) for diagnostic in diagnostics)
+    return "\n".join(render(first, also, colour=colour) for first, *also in _alike(diagnostics))
+
+
+def _alike(diagnostics: Iterable[Diagnostic]) -> Iterable[list[Diagnostic]]:
+    """What one rule finds at many places, as its notes are many lines; everything else stands alone."""
+    groups: dict[object, list[Diagnostic]] = {}
+    for diagnostic in diagnostics:
+        said = diagnostic.severity, diagnostic.code, *diagnostic.note_texts, *diagnostic.help_texts
+        groups.setdefault(said if diagnostic.code.startswith("ANE03") else id(diagnostic), []).append(diagnostic)
+    return groups.values()
 
 
 def _json_place(span: Span) -> dict[str, Any]:

@@ -107,10 +107,11 @@ def _spread(site: Site, value: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _linear(site: Site, x: Any, weight: Any, bias: Any = None) -> Any:
-    """MIL's `linear` wants a const weight and at most three axes; all else is a `matmul`."""
+    """MIL's `linear` wants a const weight and bias, and at most three axes; all else is a `matmul`."""
     builder = site.frame.builder
-    at_run_time = isinstance(weight, Value) and not builder.is_constant(weight)
-    if at_run_time or (isinstance(x, Value) and x.type.rank > 3):
+    at_run_time = any(isinstance(value, Value) and not builder.is_constant(value) for value in (weight, bias))
+    rank = x.type.rank if isinstance(x, Value) else len(x.shape) if isinstance(x, ConstTensor) else 0
+    if at_run_time or rank > 3:
         if isinstance(x, Value) and isinstance(weight, Value):
             # What does not fit is said of `linear`, which is what the author wrote.
             types = {"x": x.type, "weight": weight.type}

@@ -260,6 +260,20 @@ def test_wrong_imports(tmp_path: Path, files: dict[str, str], code: str) -> None
     assert [d.code for d in failure.value.diagnostics] == [code]
 
 
+def test_linear_takes_compile_time_tensors_of_any_rank_and_a_bias_of_run_time() -> None:
+    found = outputs_of(
+        "kernel k() { input x: fp16[1, 1]; output y; y = linear(ones([1, 1, 2, 4]), tensor([[1, 2, 3, 4]])) + x }",
+        {"x": np.array([[0.5]])},
+    )
+    np.testing.assert_array_equal(found["y"], np.full((1, 1, 2, 1), 10.5))
+    b = np.array([1.0, -2])
+    found = outputs_of(
+        "kernel k() { input x: fp16[3, 4]; input b: fp16[2]; weight w: fp16[2, 4] = 0.5; output y; y = linear(x, w, b) }",
+        {"x": np.ones((3, 4)), "b": b},
+    )
+    np.testing.assert_array_equal(found["y"], np.full((3, 2), 2.0) + b)
+
+
 def test_linear_goes_along_the_last_axis_of_any_rank() -> None:
     """MIL's own `linear` has at most three axes: beyond them it is a `matmul`."""
     x = np.random.default_rng(0).standard_normal((2, 3, 5, 8))
