@@ -6,7 +6,7 @@ from those of the whole: the numbers are the same as those of the whole weight.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import NamedTuple
 
@@ -28,7 +28,7 @@ class Move(NamedTuple):
 
 
 class Positions(NamedTuple):
-    """What is taken of one axis: `size` positions from `begin` on, in steps of `stride`."""
+    """What a slice takes of one axis: `size` positions from `begin` on, in steps of `stride`."""
 
     begin: int
     stride: int
@@ -49,12 +49,11 @@ class MovedData(StoredData):
     __slots__ = ("move", "whole")
 
     def __init__(self, whole: StoredData, move: Move) -> None:
-        source = whole.source
 
-        def moved() -> Array:
-            return np.ascontiguousarray(move.numbers(source.load().reshape(whole.shape)))
+        def moved(arrays: Sequence[Array]) -> Array:
+            return np.ascontiguousarray(move.numbers(arrays[0].reshape(whole.shape)))
 
-        super().__init__(DerivedData(move.layout.shape, moved), whole.storage, whole.weight, move.layout)
+        super().__init__(DerivedData(move.layout.shape, [whole.source], moved), whole.storage, whole.weight, move.layout)
         self.whole = whole
         self.move = move
 

@@ -52,7 +52,7 @@ class Storage(NamedTuple):
         shown = {
             "int8": () if self.axis is None else (f"axis = {self.axis}",),
             "palette": (f"bits = {self.bits}",),
-            "blockwise": (f"bits = {self.bits}", f"block = {self.block}", f"axis = {self.axis}"),
+            "blockwise": (f"bits = {self.bits}", f"block = {self.block}", f"axis = {self.axis}")[: 2 + (self.axis is not None)],
             "sparse": (f"prune = {self.prune:g}",) if self.prune else (),
         }.get(self.kind if self.kind not in ("uint8", "int4") else "int8", ())
         return f"{self.kind}({', '.join(shown)})" if shown else self.kind

@@ -6,7 +6,8 @@ a weight). They are rounded to the const's element type once, where they are emi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -113,19 +114,49 @@ class RandomData:
 
 
 class DerivedData:
-    """Numbers computed from others when they are asked for, and not kept: large weights are folded one at a time."""
+    """Numbers computed from others when they are asked for, and not kept: large weights are folded one at a time.
 
-    __slots__ = ("compute", "shape")
+    `compute` is given the numbers of `inputs`, in their order.
+    """
 
-    def __init__(self, shape: Shape, compute: Callable[[], Array]) -> None:
+    __slots__ = ("compute", "inputs", "shape")
+
+    def __init__(self, shape: Shape, inputs: Sequence[Data], compute: Callable[[Sequence[Array]], Array]) -> None:
         self.shape = shape
+        self.inputs = inputs
         self.compute = compute
 
     def load(self) -> Array:
-        return self.compute()
+        """The numbers. What several inputs are computed from is computed once, and dropped after its last reader."""
+        steps = self._steps()
+        readers = Counter(id(given) for step in steps for given in step.inputs)
+        made: dict[int, Array] = {}
+        for step in steps:
+            made[id(step)] = step.compute([_taken(given, made, readers) for given in step.inputs])
+        return made[id(self)]
+
+    def _steps(self) -> list[DerivedData]:
+        """All that must be computed, each behind its inputs: a loop on a weight makes a chain too long for recursion."""
+        order: dict[int, DerivedData] = {}
+        pending = [self]
+        while pending:
+            step = pending[-1]
+            missing = [given for given in step.inputs if isinstance(given, DerivedData) and id(given) not in order]
+            if missing:
+                pending.extend(missing)
+            else:
+                order[id(pending.pop())] = step
+        return list(order.values())
 
     def chunks(self) -> Iterator[Array]:
-        return ArrayData(np.ascontiguousarray(self.compute())).chunks()
+        return ArrayData(np.ascontiguousarray(self.load())).chunks()
+
+
+def _taken(given: Data, made: dict[int, Array], readers: Counter[int]) -> Array:
+    if not isinstance(given, DerivedData):
+        return given.load()
+    readers[id(given)] -= 1
+    return made[id(given)] if readers[id(given)] else made.pop(id(given))
 
 
 class WeightData:

@@ -40,9 +40,9 @@ class Program(NamedTuple):
 
 
 def load_file(path: Path) -> LoadedModule:
-    """A file that holds a kernel or functions. Raises `Failure` (01xx, 02xx)."""
+    """A file that holds something. Raises `Failure` (01xx, 02xx)."""
     module = load(path)
-    if not module.tree.kernels and not module.tree.functions:
+    if not (module.tree.kernels or module.tree.functions or module.tree.imports):
         raise Failure(_empty(module))
     return module
 

@@ -60,10 +60,12 @@ def palette(numbers: Histogram, count: int) -> Array:
     if values.size <= count:
         # Nothing is lost. The table is filled up with its last entry.
         return np.pad(values, (0, count - values.size), mode="edge")
-    # Without the mean, sums of squares keep the digits that differ.
-    middle = np.average(values, weights=counts)
+    # Without the median, and summed up from there, sums of squares keep the digits that differ, whatever lies far out.
+    at = int(np.searchsorted(np.cumsum(counts), counts.sum() / 2))
+    middle = float(values[at])
     values = values - middle
-    sums = Sums(_running(counts), _running(counts * values), _running(counts * np.square(values)), middle)
+    totals, squares = counts * values, counts * np.square(values)
+    sums = Sums(_running(counts, at), _running(totals, at), _running(squares, at), middle)
     borders = _cells(values, counts, max(CELLS, count))
     entries = _entries(sums, borders[_groups(sums.at(borders), count)])
     for _ in range(ROUNDS):
@@ -72,6 +74,7 @@ def palette(numbers: Histogram, count: int) -> Array:
         if np.array_equal(moved, entries):
             break
         entries = moved
+    assert entries.size == count
     return np.sort((entries + middle).astype(np.float16)).astype(np.float64)
 
 
@@ -100,8 +103,9 @@ def nearest_entries(array: Array, halves: Array, entries: Array) -> Array:
 _ENDS = (np.float16(-np.inf), np.float16(np.inf))
 
 
-def _running(values: Array) -> Array:
-    return np.concatenate([[0.0], np.cumsum(values)])
+def _running(values: Array, start: int) -> Array:
+    """The sums from `start` up to each border, negative before it."""
+    return np.concatenate([-np.cumsum(values[:start][::-1])[::-1], [0.0], np.cumsum(values[start:])])
 
 
 def _entries(sums: Sums, borders: Array, empty: Array | None = None) -> Array:
@@ -112,13 +116,27 @@ def _entries(sums: Sums, borders: Array, empty: Array | None = None) -> Array:
 
 
 def _cells(values: Array, counts: Array, most: int) -> Array:
-    """The borders of at most so many cells: as dense as the best entries of a fine palette, by the cube root of the density."""
+    """The borders of so many cells, or one for each value: as dense as the best entries of a fine palette, by the cube root
+    of the density, but no value takes more than one cell. An outlier would take those of all others.
+    """
     if values.size <= most:
         return np.arange(values.size + 1)
-    gaps = np.gradient(values)
-    spread = np.cumsum(np.cbrt(counts * np.square(gaps)))
-    cell = (spread * (most / spread[-1])).astype(np.int64)
+    shares = _shares(np.cbrt(counts * np.square(np.gradient(values))), most - 0.5)
+    # A share of at most 1 leaves out no whole number, rounded or not.
+    cell = np.ceil(np.cumsum(shares))
     return np.concatenate([[0], np.flatnonzero(np.diff(cell)) + 1, [values.size]])
+
+
+def _shares(wanted: Array, total: float) -> Array:
+    """Shares in proportion to what is wanted, but at most 1, that make up `total`; there are more than `total`."""
+    rising = np.sort(wanted)
+    # So many of the largest are 1, as few as may be: the others share the rest.
+    whole = np.arange(int(total) + 1)
+    largest, rest = (row[::-1][: whole.size] for row in (rising, np.cumsum(rising)))
+    scales = (total - whole) / rest
+    scale = scales[np.argmax(scales * largest <= 1)]
+    shares: Array = np.minimum(wanted * scale, 1)
+    return shares
 
 
 def _groups(sums: Sums, count: int) -> Array:
@@ -128,7 +146,6 @@ def _groups(sums: Sums, count: int) -> Array:
     borders of its neighbours: divide and conquer, all rows of one step at once.
     """
     cells = sums.counts.size - 1
-    count = min(count, cells)
     least = _error(sums, np.zeros(cells + 1, np.int64), np.arange(cells + 1))
     chosen = np.zeros((count, cells + 1), np.int32)
     for group in range(1, count):

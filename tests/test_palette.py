@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anedsl.compression import Storage, compress, decompress
-from anedsl.palette import Histogram, histogram, nearest_entries, nearest_entry, palette
+from anedsl.palette import CELLS, Histogram, _cells, histogram, nearest_entries, nearest_entry, palette
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -31,8 +31,22 @@ def numbers(kind: str) -> Array:
         "20 different": lambda: generator.choice(generator.standard_normal(20) * 10.0 ** generator.uniform(-3, 3, 20), 5000),
         "far from zero": lambda: 900 + generator.standard_normal((64, 64)),
         "two heaps": lambda: np.concatenate([generator.standard_normal(3000), 500 + generator.standard_normal(3000)]),
+        "an outlier": lambda: with_outliers(4096, 0.02, 100),
+        "an outlier among many": lambda: with_outliers(65536, 0.02, 1000),
+        "the largest of all": lambda: with_outliers(4096, 0.01, 60000),
+        "both signs": lambda: with_outliers(4096, 0.01, 60000, -60000),
+        "many outliers": lambda: with_outliers(65536, 0.01, *[60000] * 500, *[-60000] * 700),
+        "outliers all over": lambda: with_outliers(65536, 0.01, *generator.uniform(-6e4, 6e4, 30)),
+        "all scales": lambda: generator.standard_normal(65536) * 10.0 ** generator.uniform(-6, 4, 65536),
+        "tails without end": lambda: np.clip(generator.standard_t(1, 65536), -65504, 65504),
     }
     return drawn[kind]()
+
+
+def with_outliers(size: int, scale: float, *outliers: float) -> Array:
+    array = np.random.default_rng(0).standard_normal(size) * scale
+    array[: len(outliers)] = outliers
+    return array
 
 
 KINDS = (
@@ -46,6 +60,14 @@ KINDS = (
     "20 different",
     "far from zero",
     "two heaps",
+    "an outlier",
+    "an outlier among many",
+    "the largest of all",
+    "both signs",
+    "many outliers",
+    "outliers all over",
+    "all scales",
+    "tails without end",
 )
 
 
@@ -71,7 +93,9 @@ def lloyd(found: Histogram, entries: Array) -> Array:
 def test_no_worse_than_a_uniform_grid_nor_than_several_starts(kind: str, bits: int) -> None:
     array, count = numbers(kind), 1 << bits
     found = histogram(array.astype(np.float16))
-    made = rms(found, palette(found, count))
+    entries = palette(found, count)
+    assert entries.size == count
+    made = rms(found, entries)
     grid = np.linspace(found.values[0], found.values[-1], count)
     assert made <= rms(found, grid)
     spread = np.cumsum(np.cbrt(found.counts * np.square(np.gradient(found.values))))
@@ -80,6 +104,43 @@ def test_no_worse_than_a_uniform_grid_nor_than_several_starts(kind: str, bits: i
     # The entries are fp16 numbers, whatever the start.
     others = [np.sort(lloyd(found, start).astype(np.float16)).astype(np.float64) for start in starts]
     assert made <= 1.01 * min(rms(found, entries) for entries in others)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    heaps=st.lists(
+        st.tuples(
+            st.integers(1, 20_000), st.floats(-7, 4), st.sampled_from([-1, 0, 1]), st.floats(-4, 4.5), st.sampled_from([1, 3, 50])
+        ),
+        min_size=1,
+        max_size=4,
+    ),
+    bits=st.sampled_from(BITS),
+)
+def test_any_mixture_has_all_entries_and_no_more_error_than_lloyd(
+    seed: int, heaps: list[tuple[int, float, int, float, int]], bits: int
+) -> None:
+    """Heaps of any scale anywhere, with light and heavy tails."""
+    generator, count = np.random.default_rng(seed), 1 << bits
+    parts = [sign * 10.0**far + 10.0**scale * generator.standard_t(tails, size) for size, scale, sign, far, tails in heaps]
+    array = np.clip(np.concatenate(parts), -65504, 65504)
+    found = histogram(array.astype(np.float16))
+    entries = palette(found, count)
+    assert entries.size == count
+    grid = np.linspace(found.values[0], found.values[-1], count)
+    starts = [grid, np.quantile(array, (np.arange(count) + 0.5) / count)]
+    others = [grid, *(np.sort(lloyd(found, start).astype(np.float16)).astype(np.float64) for start in starts)]
+    assert rms(found, entries) <= 1.01 * min(rms(found, other) for other in others)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_cells_are_as_many_as_can_be_and_none_is_empty(kind: str) -> None:
+    values, counts = histogram(numbers(kind).astype(np.float16))
+    borders = _cells(values, counts, CELLS)
+    assert borders.size == min(CELLS, values.size) + 1
+    assert (borders[0], borders[-1]) == (0, values.size)
+    assert (np.diff(borders) > 0).all()
 
 
 def least_error(values: Array, count: int) -> float:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from anedsl import frontend
 from anedsl.cli import common, compiling, gathering, output, usage
 from anedsl.cli.variants import Variant, planned
 from anedsl.diagnostics import Diagnostic, Failure, Sink, counted
+from anedsl.elaborate.frame import MAX_ERRORS
 from anedsl.elaborate.modules import LoadedModule
 from anedsl.elaborate.names import undefined
 
@@ -85,14 +87,20 @@ def _check_all(request: CheckRequest, module: LoadedModule, checked: list[Varian
     return gathering.gather(found)
 
 
-def _unknown_names(module: LoadedModule, kernels: list[str], said: Iterable[gathering.Said]) -> list[gathering.Said]:
+def _unknown_names(module: LoadedModule, kernels: list[str], said: Sequence[gathering.Said]) -> list[gathering.Said]:
     """Of a function that nobody calls, and of a branch that is not taken, only the names can be checked."""
     known = {item.diagnostic.key for item in said}
     if any(item.diagnostic.code == "ANE0110" for item in said):
         return []  # there are more errors than anyone reads
     items = (*module.tree.functions, *(kernel for kernel in module.tree.kernels if kernel.name.text in kernels))
-    found = {diagnostic.key: diagnostic for item in items for diagnostic in undefined(item, module)}
-    return [gathering.Said(diagnostic, []) for key, diagnostic in found.items() if key not in known]
+    new = (diagnostic for item in items for diagnostic in undefined(item, module) if diagnostic.key not in known)
+    room = max(MAX_ERRORS - sum(item.diagnostic.severity == "error" for item in said), 0)
+    found = list(islice(new, room + 1))
+    if len(found) > room:
+        from anedsl.diagnostics.syntax import TooManyErrors
+
+        found[-1] = TooManyErrors(span=found[-1].span, limit=MAX_ERRORS)
+    return [gathering.Said(diagnostic, []) for diagnostic in found]
 
 
 def _check(request: CheckRequest, module: LoadedModule, variant: Variant) -> list[Diagnostic]:

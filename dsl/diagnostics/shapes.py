@@ -554,7 +554,7 @@ class DroppedAxis(Warning):
     title = "`{op}` applies what was axis {axis} along axis {place} of `{other}`"
     label = "has type `{type}`: an axis was dropped"
     notes = ("shapes are aligned at the last axis, and both axes are equally long",)
-    helps = ("`keep_dims = true` in the reduction keeps the axis, with size 1",)
+    helps = ("`keep_dims = true` in the reduction keeps the axis, with size 1; if axis {place} is meant, `reshape` says so",)
     op: str
     axis: int
     place: int

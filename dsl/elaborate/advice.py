@@ -52,6 +52,7 @@ def _shaped(builder: GraphBuilder, vector: Value, shape: str, span: Span | None)
     """A weight is declared in another shape; what is computed or passed in is reshaped."""
     declared = next((node.attributes.get("weight") for node in builder.nodes if node.op is CONST and node.result is vector), None)
     if declared is not None:
-        return f"declare `{declared.name}` as `{shape}`"
+        name = declared.name.partition("[")[0]  # members of a family have one type
+        return f"declare `{name}` as `{shape}`"
     written = vector.name or ("" if span is None else written_at(span, ""))
     return f"give it the axes: `reshape({written}, {shape})`" if written else f"give it the shape `{shape}` with `reshape`"

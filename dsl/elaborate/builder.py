@@ -34,6 +34,7 @@ class GraphBuilder:
         self.nodes: list[Node] = []
         self.constant_values: set[Value] = set()
         self.reduced: dict[Value, Reduced] = {}
+        self.compared: set[Span] = set()
         self._numbers: dict[tuple[DType, str], Value] = {}
 
     def apply(

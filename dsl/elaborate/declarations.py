@@ -26,8 +26,6 @@ from anedsl.types import DTYPES, FP16, FP64, INT32, INT64, UINT64, DType, Tensor
 
 MAX_FAMILY = 10_000
 
-# What other languages call an element type.
-
 
 class Declarations:
     """What a kernel declares, in order."""

@@ -28,7 +28,7 @@ def elsewhere(name: str, use: Span, module: LoadedModule) -> Elsewhere | None:
     """A definition that does not reach the place where the name is used; one above it comes first."""
     for item in (*module.tree.kernels, *module.tree.functions):
         if not isinstance(item, tree.Derived) and isinstance(item.body, tree.Block) and _holds(item.span, use):
-            found = [definition for definition in _definitions(item.body, ()) if definition.name.text == name]
+            found = [definition for definition in _definitions(item.body) if definition.name.text == name]
             return _told(found[0], use) if found else None
     return None
 
@@ -51,26 +51,30 @@ def _told(found: _Definition, use: Span) -> Elsewhere:
     return Elsewhere(label, f"`{name}` is defined at line {line}, in a branch that is not taken")
 
 
-def _definitions(statement: Any, loops: tuple[tree.For, ...]) -> Iterator[_Definition]:
-    """The names that a statement defines, in the order of the text."""
-    if isinstance(statement, tree.Block):
-        for inner in statement.statements:
-            yield from _definitions(inner, loops)
-    elif isinstance(statement, tree.For):
-        yield _Definition(statement.variable, statement.variable.span, (*loops, statement))
-        yield from _definitions(statement.body, (*loops, statement))
-    elif isinstance(statement, tree.If):
-        yield from _definitions(statement.then, loops)
-        yield from _definitions(statement.otherwise, loops)
-    elif isinstance(statement, tree.Assign):
-        for name in statement.targets:
-            yield _Definition(name, statement.span, loops)
-    elif isinstance(statement, (tree.Input, tree.State)):
-        for name in statement.names:
-            yield _Definition(name, statement.span, loops)
-    elif isinstance(statement, tree.Weight):
-        for weight in statement.names:
-            yield _Definition(weight.name, statement.span, loops)
+def _definitions(body: tree.Block) -> Iterator[_Definition]:
+    """The names that a body defines, in the order of the text."""
+    pending: list[tuple[Any, tuple[tree.For, ...]]] = [(body, ())]
+    while pending:
+        statement, loops = pending.pop()
+        if isinstance(statement, tree.Block):
+            pending.extend((inner, loops) for inner in reversed(statement.statements))
+        elif isinstance(statement, tree.For):
+            inside = (*loops, statement)
+            yield _Definition(statement.variable, statement.variable.span, inside)
+            pending.append((statement.body, inside))
+        elif isinstance(statement, tree.If):
+            pending.extend(((statement.otherwise, loops), (statement.then, loops)))
+        else:
+            for name in _named(statement):
+                yield _Definition(name, statement.span, loops)
+
+
+def _named(statement: Any) -> tuple[tree.Identifier, ...]:
+    if isinstance(statement, tree.Assign):
+        return statement.targets
+    if isinstance(statement, (tree.Input, tree.State)):
+        return statement.names
+    return tuple(weight.name for weight in statement.names) if isinstance(statement, tree.Weight) else ()
 
 
 def _holds(span: Span, use: Span) -> bool:

@@ -235,7 +235,9 @@ def _attribute(node: tree.Attribute, frame: Frame) -> Any:
         return members[node.name]
     from anedsl.diagnostics.names import UnknownMember
 
-    at, advice = frame.at(node.name_span), names.instead_of_member(node, frame.module) if is_tensor(target) else None
+    at, advice = frame.at(node.name_span), None
+    if is_tensor(target):
+        advice = names.instead_of_member(node, members["rank"], frame.module)
     close = nearest(node.name, members) if advice is None else None
     raise Failure(UnknownMember(span=at, what=describe(target), name=node.name, nearest=close, advice=advice))
 

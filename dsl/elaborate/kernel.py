@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 from anedsl.diagnostics import Failure, Sink, nearest
 from anedsl.elaborate import arithmetic, declarations
 from anedsl.elaborate.arguments import wrong_kind
 from anedsl.elaborate.expressions import evaluate
-from anedsl.elaborate.frame import Elaboration, Frame
+from anedsl.elaborate.frame import MAX_ERRORS, Elaboration, Frame
 from anedsl.elaborate.functions import define
 from anedsl.elaborate.modules import LoadedModule
 from anedsl.elaborate.names import undefined
@@ -72,7 +73,7 @@ def _add_unknown_names(kernel: tree.Kernel, module: LoadedModule, sink: Sink) ->
     """The elaboration of a statement ends at the first unknown name in it."""
     codes = {diagnostic.code for diagnostic in sink.errors}
     if "ANE0201" in codes and "ANE0110" not in codes:
-        for diagnostic in undefined(kernel, module):
+        for diagnostic in islice(undefined(kernel, module), MAX_ERRORS):
             sink.add(diagnostic)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anedsl.diagnostics import Diagnostic, nearest
 from anedsl.elaborate import builtins, modules
@@ -12,11 +12,14 @@ from anedsl.ops import OPS
 from anedsl.source import Source, Span
 from anedsl.syntax import tree
 
+if TYPE_CHECKING:
+    from anedsl.elaborate.uses import Use
+
 
 def unknown(name: str, span: Span, known: set[str], module: LoadedModule) -> Diagnostic:
     """ANE0201, which knows where else the name is defined, the functions of the library, and names of other languages."""
     from anedsl.diagnostics.names import UnknownName
-    from anedsl.elaborate import definitions, foreign
+    from anedsl.elaborate import definitions, foreign, uses
 
     found = definitions.elsewhere(name, span, module)
     if found is not None:
@@ -25,9 +28,12 @@ def unknown(name: str, span: Span, known: set[str], module: LoadedModule) -> Dia
         advice = f"`{name}` is a kernel, and kernels call functions only: move what both need into a function"
         return UnknownName(span=span, name=name, advice=advice)
     library = modules.library()
-    instead = None if name in library else foreign.advice(name, known)
-    if instead is not None:
-        return UnknownName(span=span, name=name, advice=instead)
+    if name not in library and foreign.has(name):
+        use = uses.use_of(span, module)
+        own = nearest(name, _own(use, known, module))
+        instead = foreign.advice(name, use, known) if own is None else None
+        if own or instead or use is uses.Use.VALUE:
+            return UnknownName(span=span, name=name, nearest=own, advice=instead)
     close = None if name in library else nearest(name, known | library.keys())
     meant = close if close is not None else name
     if meant not in library or meant in known:
@@ -36,34 +42,45 @@ def unknown(name: str, span: Span, known: set[str], module: LoadedModule) -> Dia
     return UnknownName(span=span, name=name, nearest=close, advice=f"`{meant}` is in the library: {importing}")
 
 
+def _own(use: Use, known: set[str], module: LoadedModule) -> set[str]:
+    """What the author has named, of the names that can be used so: they are nearer than other languages."""
+    from anedsl.elaborate.uses import Use
+
+    if use in (Use.PREFIX, Use.ELEMENT_TYPE):
+        return set()
+    named = module.names() if use is Use.CALLED else known
+    return named - modules.library().keys() - builtins.NAMES.keys() - OPS.keys()
+
+
 def everywhere(module: LoadedModule) -> set[str]:
     """What every function and kernel of a file sees."""
     return module.names() | builtins.NAMES.keys() | OPS.keys()
 
 
-def instead_of_member(node: tree.Attribute, module: LoadedModule) -> str | None:
-    """What to write instead of `x.name` on a tensor, or None."""
+def instead_of_member(node: tree.Attribute, rank: int, module: LoadedModule) -> str | None:
+    """What to write instead of `x.name` on a tensor with so many axes, or None."""
     from anedsl.elaborate import foreign
 
+    known = everywhere(module)
     target = node.target.span.text if isinstance(node.target, (tree.Name, tree.Subscript)) else "x"
-    code = foreign.member(node.name, target)
-    if code is not None:
-        return f"write `{code}`"
-    if node.name in everywhere(module) | modules.library().keys():
-        return f"tensors have no methods: write `{node.name}({target}, ...)`"
-    return None
+    instead = None if node.name in module.functions else foreign.member(node.name, target, rank, known)
+    if instead is None and node.name in known | modules.library().keys():
+        return "tensors have no methods: " + foreign.advised(f"{node.name}({target}, ...)", known)
+    return instead
 
 
-def undefined(item: tree.Function | tree.Kernel | tree.Derived, module: LoadedModule) -> list[Diagnostic]:
-    """ANE0201 for each use of a name that the function or kernel nowhere defines.
+def undefined(item: tree.Function | tree.Kernel | tree.Derived, module: LoadedModule) -> Iterator[Diagnostic]:
+    """ANE0201 for each use of a name that the function or kernel nowhere defines, in the order of the text.
+
+    What is to be said of a name takes time: whoever asks stops where there are more than anyone reads.
 
     A name that it does define counts as known in all of it: whether that comes before the use is found by elaborating.
     """
     if isinstance(item, tree.Derived):
-        return []
+        return
     uses: list[tree.Name] = []
     known = everywhere(module)
-    for part in _parts(item):
+    for part in parts(item):
         if isinstance(part, tree.Identifier):
             known.add(part.text)
         elif isinstance(part, tree.Name):
@@ -71,10 +88,12 @@ def undefined(item: tree.Function | tree.Kernel | tree.Derived, module: LoadedMo
         elif isinstance(part, tree.Parameter) and part.pattern is not None:
             # `x: [1, C, 1, S]` defines the sizes that are not yet known.
             known.update(size.text for size in part.pattern.dimensions or () if isinstance(size, tree.Name))
-    return [unknown(use.text, use.span, known, module) for use in uses if use.text not in known]
+    for use in sorted(uses, key=lambda use: use.span.start):
+        if use.text not in known:
+            yield unknown(use.text, use.span, known, module)
 
 
-def _parts(item: Any) -> Iterator[Any]:
+def parts(item: Any) -> Iterator[Any]:
     """A node of the tree and all below it; what `stored` says is not made of names."""
     pending = [item]
     while pending:

@@ -128,12 +128,16 @@ def _check_axes(node: Node, value: Value, reduced: Reduced, spans: Mapping[str, 
         for axis, place, size in zip(reduced.kept, places, value.type.shape, strict=True)
         if axis != place and other.type.rank == rank and shape[place] == size != 1
     ]
-    if not moved or not _share_a_source(reduced.source, other, builder):
+    span = spans.get(name, node.span)
+    # The turns of a loop are one place: the first tells.
+    if not moved or span in builder.compared:
+        return
+    builder.compared.add(span)
+    if not _share_a_source(reduced.source, other, builder):
         return
     from anedsl.diagnostics.shapes import DroppedAxis
 
     axis, place = moved[-1]
-    span = spans.get(name, node.span)
     builder.warn(
         DroppedAxis(
             span=span,

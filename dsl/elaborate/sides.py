@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from anedsl.diagnostics import Failure
 from anedsl.elaborate.arguments import literal
@@ -14,11 +15,14 @@ from anedsl.types import DType
 MAX_SHOWN = 6
 """More values than a reader takes in are not shown."""
 
+MAX_LOOKED_AT = 100
+"""So many parts of a condition are evaluated again, to be shown."""
+
 
 def values(condition: tree.Expression, frame: Frame) -> str | None:
     """`` `H` is 8 and `K` is 3``, or None where the condition has no names."""
     found: dict[str, str] = {}
-    for part in _parts(_failing(condition, frame)):
+    for part in islice(_parts(_failing(condition, frame)), MAX_LOOKED_AT):
         text = " ".join(part.span.text.split())
         try:
             value = evaluate(part, frame)
@@ -31,22 +35,26 @@ def values(condition: tree.Expression, frame: Frame) -> str | None:
 
 
 def _failing(condition: tree.Expression, frame: Frame) -> tree.Expression:
-    """The part of `a and b and c` that is false."""
+    """The first part of `a and b and c` that is false."""
     while isinstance(condition, tree.Group):
         condition = condition.inner
-    if not isinstance(condition, tree.Binary) or condition.operator != "and":
-        return condition
-    return _failing(condition.left if evaluate(condition.left, frame) is False else condition.right, frame)
+    terms: list[tree.Expression] = []
+    while isinstance(condition, tree.Binary) and condition.operator == "and":
+        terms.append(condition.right)
+        condition = condition.left
+    return next((term for term in (condition, *reversed(terms)) if evaluate(term, frame) is False), condition)
 
 
 def _parts(expression: tree.Expression) -> Iterator[tree.Expression]:
     """The largest parts that are no arithmetic: names, `x.shape`, `x.shape[1]`, `len(sizes)`."""
-    if isinstance(expression, (tree.Name, tree.Attribute, tree.Subscript, tree.Call)):
-        yield expression
-    elif isinstance(expression, tree.Group):
-        yield from _parts(expression.inner)
-    elif isinstance(expression, tree.Unary):
-        yield from _parts(expression.operand)
-    elif isinstance(expression, tree.Binary):
-        yield from _parts(expression.left)
-        yield from _parts(expression.right)
+    pending = [expression]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, (tree.Name, tree.Attribute, tree.Subscript, tree.Call)):
+            yield part
+        elif isinstance(part, tree.Group):
+            pending.append(part.inner)
+        elif isinstance(part, tree.Unary):
+            pending.append(part.operand)
+        elif isinstance(part, tree.Binary):
+            pending.extend((part.right, part.left))

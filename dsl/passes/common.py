@@ -26,7 +26,7 @@ def eliminate_common_subexpressions(graph: Graph) -> Graph:
     rewriter = Rewriter(graph)
     seen: dict[Any, Node] = {}
     for node in graph.nodes:
-        key = _const_key(node) if node.op is CONST else _key(node, rewriter)
+        key = _const_key(node) if node.op is CONST else call_key(node, rewriter)
         earlier = seen.get(key) if key is not None else None
         if earlier is not None:
             for old, new in zip(node.results, earlier.results, strict=True):
@@ -38,7 +38,8 @@ def eliminate_common_subexpressions(graph: Graph) -> Graph:
     return rewriter.finish()
 
 
-def _key(node: Node, rewriter: Rewriter) -> Any:
+def call_key(node: Node, rewriter: Rewriter) -> Any:
+    """Equal for ops that compute the same of the same values; None where that is not known."""
     if node.op.opaque:
         return None  # nobody knows whether it gives the same twice
     operands: list[Any] = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from anedsl.compression import StoredData
 from anedsl.data import Array, ArrayData, Data, DerivedData, FillData
 from anedsl.graph import CONST, Graph, Node, Value, make_const
 from anedsl.ops.call import MAX_CONST_ELEMENTS
+from anedsl.passes.common import call_key
 from anedsl.passes.rewriter import Rewriter
 from anedsl.passes.stored import UnstoredData, lost_storage, moved_storage
 
@@ -29,6 +31,7 @@ def fold_constants(graph: Graph) -> Graph:
     is computed from the numbers that it was given.
     """
     rewriter = Rewriter(graph)
+    seen: dict[Any, list[Value]] = {}
     for node in graph.nodes:
         values = node.values
         producers = [rewriter.producers.get(rewriter.now(value)) for value in values]
@@ -40,8 +43,15 @@ def fold_constants(graph: Graph) -> Graph:
             or any(result.type.size > MAX_CONST_ELEMENTS for result in node.results)
         ):
             rewriter.keep(node)
+            continue
+        # The same part of a weight is one const, and one file.
+        key = call_key(node, rewriter)
+        if key in seen:
+            for old, new in zip(node.results, seen[key], strict=True):
+                rewriter.replace(old, new)
         else:
             _fold(node, rewriter)
+            seen[key] = [rewriter.now(result) for result in node.results]
     return rewriter.finish()
 
 
@@ -57,7 +67,7 @@ def fold_sources(graph: Graph) -> Graph:
         ):
             rewriter.keep(node)
             continue
-        for array, result in zip(evaluate(node, {}), node.results, strict=True):
+        for array, result in zip(_evaluated(node, {}), node.results, strict=True):
             const = make_const(ArrayData(array), result.type, name=result.name, span=node.span)
             rewriter.replace(result, rewriter.add(const))
     return rewriter.finish()
@@ -78,14 +88,17 @@ def _fold(node: Node, rewriter: Rewriter) -> None:
             rewriter.replace(result, rewriter.add(const))
             continue
 
-        def compute(index: int = index, shape: tuple[int, ...] = result.type.shape) -> Array:
-            return evaluate(node, data)[index].reshape(shape)
+        def compute(arrays: Sequence[Array], index: int = index, shape: tuple[int, ...] = result.type.shape) -> Array:
+            return _evaluated(node, dict(zip(data, arrays, strict=True)))[index].reshape(shape)
 
+        # A compressed weight that does not stay one is not to lose anything either.
+        inputs = [item.source if isinstance(item, StoredData) else item for item in data.values()]
         folded: Data
         if lost:
-            folded = UnstoredData(result.type.shape, compute, lost)
+            folded = UnstoredData(result.type.shape, inputs, compute, lost)
         else:
-            folded = ArrayData(compute()) if eager else DerivedData(result.type.shape, compute)
+            folded = DerivedData(result.type.shape, inputs, compute)
+            folded = ArrayData(folded.load()) if eager else folded
         const = make_const(folded, result.type, name=result.name or _derived_name(node), span=node.span)
         rewriter.replace(result, rewriter.add(const))
 
@@ -96,24 +109,22 @@ def _derived_name(node: Node) -> str:
     return f"{named[0]}_{node.op.name}" if len(named) == 1 else ""
 
 
-def evaluate(node: Node, data: dict[Value, Data]) -> tuple[Array, ...]:
+def _evaluated(node: Node, numbers: Mapping[Value, Array]) -> tuple[Array, ...]:
     """The results of a node on the numbers of its operands; an op that only moves data keeps their type."""
     moves = node.op.moves_data
     ordered: list[Any] = []
     for operand in node.op.operands:
         given = node.operands.get(operand.name)
         if isinstance(given, tuple):
-            ordered.append(tuple(_load(data[value], value, moves) for value in given))
+            ordered.append(tuple(_held(numbers[value], value, moves) for value in given))
         else:
-            ordered.append(None if given is None else _load(data[given], given, moves))
+            ordered.append(None if given is None else _held(numbers[given], given, moves))
     with np.errstate(all="ignore"):
         results = node.op.reference(*ordered, **node.attributes)
     return results if isinstance(results, tuple) else (np.asarray(results),)
 
 
-def _load(data: Data, value: Value, moves: bool) -> Array:
-    # A compressed weight that does not stay one is not to lose anything either.
-    array = (data.source if isinstance(data, StoredData) else data).load()
+def _held(array: Array, value: Value, moves: bool) -> Array:
     if moves:
         return array
     dtype = value.type.dtype

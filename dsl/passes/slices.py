@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
+from anedsl.compressed_moves import Positions
 from anedsl.graph import Node, Value
 from anedsl.passes.rewriter import Rewriter
 
 SLICES = ("slice_by_size", "slice_by_index")
-
-
-class _Positions(NamedTuple):
-    """What a slice takes of one axis: `size` positions from `begin` on, in steps of `stride`."""
-
-    begin: int
-    stride: int
-    size: int
 
 
 def merged_slice(node: Node, operands: Any, rewriter: Rewriter) -> Value | None:
@@ -32,7 +25,7 @@ def merged_slice(node: Node, operands: Any, rewriter: Rewriter) -> Value | None:
     pairs = zip(positions(inner), positions(node), strict=True)
     parts = [
         # One position has no step.
-        _Positions(a.begin + b.begin * a.stride, a.stride * b.stride if b.size > 1 else 1, b.size)
+        Positions(a.begin + b.begin * a.stride, a.stride * b.stride if b.size > 1 else 1, b.size)
         for a, b in pairs
     ]
     begin = tuple(part.begin for part in parts)
@@ -59,11 +52,11 @@ def _squeezed(node: Node) -> tuple[bool, ...]:
     return tuple(node.attributes.get("squeeze_mask", (False,) * x.type.rank))
 
 
-def positions(node: Node) -> list[_Positions]:
+def positions(node: Node) -> list[Positions]:
     """What a slice takes of each axis of its operand."""
     begins = node.attributes["begin"]
     if node.op.name == "slice_by_size":
-        return [_Positions(begin, 1, count) for begin, count in zip(begins, node.attributes["size"], strict=True)]
+        return [Positions(begin, 1, count) for begin, count in zip(begins, node.attributes["size"], strict=True)]
     stops = [-1 if open else end for end, open in zip(node.attributes["end"], node.attributes["end_mask"], strict=True)]
     ranges = zip(begins, stops, node.attributes["stride"], strict=True)
-    return [_Positions(begin, stride, len(range(begin, stop, stride))) for begin, stop, stride in ranges]
+    return [Positions(begin, stride, len(range(begin, stop, stride))) for begin, stop, stride in ranges]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from anedsl.compressed_moves import Move, MovedData, Positions, cut, reshaped, transposed
@@ -28,20 +28,23 @@ class UnstoredData(DerivedData):
 
     __slots__ = ("lost",)
 
-    def __init__(self, shape: Shape, compute: Callable[[], Array], lost: tuple[Lost, ...]) -> None:
-        super().__init__(shape, compute)
+    def __init__(
+        self, shape: Shape, inputs: Sequence[Data], compute: Callable[[Sequence[Array]], Array], lost: tuple[Lost, ...]
+    ) -> None:
+        super().__init__(shape, inputs, compute)
         self.lost = lost
 
 
 def lost_storage(node: Node, data: dict[Value, Data]) -> tuple[Lost, ...]:
     """The compressed weights that a node computes with, also those that its operands were computed from."""
-    found: list[Lost] = []
+    found: dict[str, Lost] = {}
     for item in data.values():
-        if isinstance(item, UnstoredData):
-            found.extend(item.lost)
-        elif isinstance(item, StoredData):
-            found.append(Lost(item, node.op.name, node.span))
-    return tuple(found)
+        new = item.lost if isinstance(item, UnstoredData) else ()
+        if isinstance(item, StoredData):
+            new = (Lost(item, node.op.name, node.span),)
+        for lost in new:
+            found.setdefault(lost.stored.weight.name, lost)
+    return tuple(found.values())
 
 
 def moved_storage(node: Node, index: int, data: dict[Value, Data]) -> StoredData | None:
@@ -52,8 +55,8 @@ def moved_storage(node: Node, index: int, data: dict[Value, Data]) -> StoredData
     """
     values = node.values
     stored = data[values[0]] if len(values) == 1 else None
-    if not isinstance(stored, StoredData):
-        return None
+    if not isinstance(stored, StoredData) or not node.results[index].type.rank:
+        return None  # no op decompresses a number
     move = _move(node, index, stored.layout)
     if move is None:
         return None
@@ -73,7 +76,11 @@ def _move(node: Node, index: int, layout: Layout) -> Move | None:
     if name in RESHAPES:
         return reshaped(layout, node.results[index].type.shape)
     if name in SLICES:
-        return cut(layout, [Positions(*taken) for taken in positions(node)])
+        return cut(layout, positions(node))
+    if name == "reverse":
+        turned = {axis % len(layout.shape) for axis in node.attributes["axes"] or range(len(layout.shape))}
+        taken = enumerate(layout.shape)
+        return cut(layout, [Positions(size - 1, -1, size) if axis in turned else Positions(0, 1, size) for axis, size in taken])
     if name == "split":
         return cut(layout, _part(node, index, layout.shape))
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from anedsl.data import Data
@@ -13,7 +14,7 @@ from anedsl.weights.entry import Source, shown
 from anedsl.weights.fitting import dtype_problem, range_problem, shape_problem
 from anedsl.weights.names import check_name
 from anedsl.weights.patterns import Pattern, speaks_of, split_mapping, uneven_patterns
-from anedsl.weights.similar import differ_in_digits, nearest_key, similar_keys
+from anedsl.weights.similar import Keys, alike, differ_in_digits
 from anedsl.weights.stored import window
 from anedsl.weights.texts import as_map, listed
 
@@ -52,6 +53,11 @@ class Search:
             for key in keys:
                 self.holders.setdefault(key, []).append(source)
         self.taken: list[Source] = []
+
+    @cached_property
+    def keys(self) -> Keys:
+        """The keys of all sources, as they are compared with a name that none of them has."""
+        return Keys(self.holders)
 
     def data(self, weight: Declared) -> Data | None:
         """A weight's data, or None where its initialiser is to be used. Raises what is wrong with it."""
@@ -251,7 +257,9 @@ class Search:
 
         family, index = split_name(weight.name)
         similar = self._similar(family)
-        only = similar[0] if len(similar) == 1 and index is None and not differ_in_digits(similar[0], family) else None
+        only = similar[0] if len(similar) == 1 and index is None else None
+        if only and (differ_in_digits(only, family) or not alike(only, family)):
+            only = None
         tried = [*self._spellings(weight.name), *([family] if index is not None else [])]
         missing = MissingWeight(
             span=weight.span,
@@ -268,10 +276,10 @@ class Search:
         return missing
 
     def _similar(self, name: str) -> list[str]:
-        return similar_keys(name, list(self.holders))
+        return self.keys.similar(name)
 
     def _nearest(self, key: str) -> str | None:
-        found = nearest_key(key, self.holders)
+        found = self.keys.nearest(key)
         return shown(found) if found else None
 
     def _elsewhere(self, key: str) -> str | None:

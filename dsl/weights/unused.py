@@ -10,7 +10,7 @@ from anedsl.diagnostics import Diagnostic
 from anedsl.source import Span
 from anedsl.weights.binding import split_name
 from anedsl.weights.entry import Entry, Source, shown
-from anedsl.weights.similar import MAX_LENGTH, nearest_key, plain, spellings
+from anedsl.weights.similar import Keys
 from anedsl.weights.texts import as_map, listed
 
 MAX_NAMES = 8
@@ -126,20 +126,16 @@ def _similar_key(source: Watched, weight: Use, name: str, key: str) -> Diagnosti
 
 def _similar(source: Watched, names: Sequence[str]) -> list[tuple[str, str]]:
     """The names for which a source has an array that nothing took and that is called nearly so."""
-    free = [key for key in source.keys() if key not in source.taken and len(key) <= MAX_LENGTH]  # noqa: SIM118 - a source is no dict
-    spelt: dict[str, list[str]] = {}
-    for key in free:
-        for spelling in spellings(key):
-            spelt.setdefault(spelling, []).append(key)
-    return list(_pairs(names, spelt, free))
+    free = Keys(key for key in source.keys() if key not in source.taken) if names else None  # noqa: SIM118 - a source is no dict
+    return list(_pairs(names, free)) if free else []
 
 
-def _pairs(names: Sequence[str], spelt: dict[str, list[str]], free: list[str]) -> Iterator[tuple[str, str]]:
+def _pairs(names: Sequence[str], free: Keys) -> Iterator[tuple[str, str]]:
     for name in names:
-        same = spelt.get(plain(name), [])
+        same = free.spelt(name)
         if len(same) == 1:
             yield name, same[0]
             continue
-        close = None if same else nearest_key(name, free)
+        close = None if same else free.nearest(name)
         if close is not None:
             yield name, close

@@ -104,7 +104,7 @@ def test_aligned_is_the_next_multiple_of_64(position: int) -> None:
     ArrayData(np.arange(12, dtype=np.int32).reshape(3, 4)),
     ArrayData(np.arange(12, dtype="f4").reshape(4, 3).T.copy(order="F").T.reshape(3, 4)),
     ArrayData(np.arange(24, dtype="f2").reshape(3, 8)[:, ::2] / 2),
-    DerivedData((3, 4), lambda: np.arange(12, dtype=np.float32).reshape(4, 3).T.reshape(3, 4, order="A")),
+    DerivedData((3, 4), [], lambda _: np.arange(12, dtype=np.float32).reshape(4, 3).T.reshape(3, 4, order="A")),
 ], ids=["float64", "int32", "fortran", "strided", "derived"])  # fmt: skip
 def test_any_data_is_converted_in_row_major_order(data: Data, tmp_path: Path) -> None:
     [written] = write(tmp_path / "w.bin", (fp16(3, 4), data))

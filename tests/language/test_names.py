@@ -82,3 +82,30 @@ def test_a_name_in_a_called_function_is_reported_once(tmp_path: Path) -> None:
     file.write_text("fn f(x) = x * a\n" + K.format("y = f(x) + f(x * x)"))
     done = CliRunner().invoke(register(None), ["check", str(file)])
     assert done.output.count("ANE0201") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (K.format("y = x + " + " + ".join(f"u{i}" for i in range(3000))), "ANE0201"),
+        (K.format("assert " + " + ".join(["N"] * 5000) + " == 0; y = x"), "ANE0221"),
+        (K.format("assert " + " and ".join(["N == 4"] * 5000) + " and N == 5; y = x"), "ANE0221"),
+        (K.format("if N == 0 { y = x }" + " else if N == 1 { y = x }" * 1000 + " else { y = x + u }"), "ANE0201"),
+    ],
+    ids=["names", "sum", "and", "else if"],
+)
+def test_long_texts_have_their_diagnostics_too(text: str, code: str, tmp_path: Path) -> None:
+    file = tmp_path / "k.ane"
+    file.write_text(text)
+    done = CliRunner().invoke(register(None), ["check", str(file), "--format", "concise"])
+    assert done.exit_code == 1
+    assert code in done.output
+    assert done.output.count("ANE0201") <= 21
+
+
+def test_a_function_with_many_unknown_names_shows_some(tmp_path: Path) -> None:
+    file = tmp_path / "k.ane"
+    file.write_text("fn f(x) = x + " + " + ".join(f"u{i}" for i in range(500)))
+    done = CliRunner().invoke(register(None), ["check", str(file), "--format", "concise"])
+    assert done.output.count("ANE0201") == 20
+    assert "ANE0110" in done.output.splitlines()[-1]

@@ -70,6 +70,11 @@ def test_no_help_where_none_is_sure(x: str, w: str, equation: str, tmp_path: Pat
     assert helps(tmp_path, f"input x: fp16[{x}]", f"weight w: fp16[{w}] = ones", "output y", equation) == []
 
 
+def test_a_family_is_declared_as_a_whole(tmp_path: Path) -> None:
+    lines = ("input x: fp16[1, 64, 1, 32]", "weight W[2]: fp16[64]", "output y", "y = x * W[1]")
+    assert helps(tmp_path, *lines) == ["declare `W` as `[1, 64, 1, 1]`"]
+
+
 def test_groups_that_were_forgotten(tmp_path: Path) -> None:
     """The same numbers as torch, which is told the groups too."""
     lines = ("input x: fp16[1, 8, 5, 5]", "weight w: fp16[8, 1, 3, 3]", "output y")

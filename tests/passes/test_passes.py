@@ -7,6 +7,10 @@ import pytest
 from hypothesis import given, settings
 
 from anedsl.codegen.reader import read_text
+from anedsl.data import ArrayData
+from anedsl.diagnostics import Sink
+from anedsl.elaborate.modules import load_text
+from anedsl.frontend import build
 from anedsl.graph import Graph
 from anedsl.passes import PIPELINE, Pass, optimize, tidy
 from anedsl.passes.fold import fold_constants
@@ -168,6 +172,12 @@ def test_folded_weights_are_computed_only_when_they_are_asked_for() -> None:
     assert const.result.name == "w_transpose"
 
 
+def test_a_part_of_a_weight_that_is_used_twice_is_one_const() -> None:
+    for stored in ("", " stored int8"):
+        text = f"kernel k() {{ input x: fp16[4]; weight W: fp16[8]{stored} = ones; output y, z; y = W[0:4] + x; z = W[0:4] * x }}"
+        assert [node.result.type.shape for node in optimize(graph_of(text)).constants] == [(4,)]
+
+
 def test_weights_are_never_merged() -> None:
     text = "kernel k() { input x: fp16[4]; weight a, b: fp16[4] = ones; output y; y = x * a + x * b }"
     assert len(optimize(graph_of(text)).constants) == 2
@@ -211,3 +221,27 @@ def test_ops_that_take_nothing_are_folded() -> None:
     graph = fold_constants(read(body, "tensor<int32, [3]> x"))
     assert [node.op.name for node in graph.operations] == ["add"]
     np.testing.assert_array_equal(graph.constants[0].attributes["val"].load(), [1, 3, 5])
+
+
+LOOP = """kernel k(N = 4) {{
+    input x: fp16[8, 8]
+    weight w: fp16[8, 8]{}
+    output y
+    h = w
+    for i in range(N) {{ h = {} }}
+    y = x + h
+}}"""
+
+
+@pytest.mark.parametrize("stored", ["", " stored int8"])
+def test_what_is_computed_from_a_weight_takes_as_long_as_its_ops(stored: str) -> None:
+    """Not as many steps as there are ways through them, and no recursion."""
+    w = np.random.default_rng(0).standard_normal((8, 8))
+    for text, turns, expected in (
+        ("h * 0.5 + h * 0.25", 60, w * 0.75**60),
+        ("h + 1", 3000, w + 3000),
+    ):
+        program = build(load_text(LOOP.format(stored, text)), "k", {"N": turns}, Sink())
+        program.weights[0].data.bound = ArrayData(w)
+        found = execute(program.graph, {"x": np.zeros((8, 8))}, "fp64")["y"]
+        np.testing.assert_allclose(found, expected, rtol=1e-9)

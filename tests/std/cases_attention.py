@@ -142,10 +142,13 @@ ROPE = [
         )
         for axis in (2, 3)
     ),
-    Case(
-        "rope", "tables-as-inputs", "y = rope(x, [c, s, rope_turn(8), 3])",
-        {"x": (1, 3, 9, 8), "c": (1, 1, 9, 8), "s": (1, 1, 9, 8)},
-        lambda x, c, s: x * c + torch.stack((-x[..., 1::2], x[..., ::2]), -1).flatten(-2) * s,
+    *(
+        Case(
+            "rope", f"tables-as-inputs-{tables}", "y = rope(x, [c, s, rope_turn(8), 3])",
+            {"x": (2, 3, 9, 8), "c": tables, "s": tables},
+            lambda x, c, s: x * c + torch.stack((-x[..., 1::2], x[..., ::2]), -1).flatten(-2) * s,
+        )
+        for tables in ((1, 1, 9, 8), (9, 8), (2, 1, 1, 8))
     ),
 ]  # fmt: skip
 

@@ -101,6 +101,14 @@ LOSSES = [
         lambda x, t: F.binary_cross_entropy_with_logits(x, t).reshape(1, 1), makes={"t": probability},
     ),
     Case(
+        "losses", "bce-one-target", "y = bce_with_logits(x, t)", {"x": (1, 3, 1, 9), "t": (1, 1, 1, 1)},
+        lambda x, t: F.binary_cross_entropy_with_logits(x, t.expand_as(x)).reshape(1, 1, 1, 1), makes={"t": probability},
+    ),
+    Case(
+        "losses", "mse-channels", "y = mse(x, t)", {"x": (1, 3, 1, 9), "t": (1, 3, 1, 1)},
+        lambda x, t: F.mse_loss(x, t.expand_as(x)).reshape(1, 1, 1, 1),
+    ),
+    Case(
         "losses", "embedding", "y = embedding(t, table)", {"t": (1, 20, 1, 9), "table": (20, 6, 1, 1)},
         lambda t, table: F.embedding(t.argmax(1).reshape(9), table.reshape(20, 6)).T.reshape(1, 6, 1, 9), 0,
         makes={"t": one_hot(1)},
@@ -133,6 +141,22 @@ OPTIMIZERS = [
             for decay in (0, 0.1)
         ),
     )
+] + [
+    Case(
+        "optim", "sgd-channels", "y = sgd(w, g, lr)", {"w": (1, 6, 1, 8), "g": (1, 6, 1, 8), "lr": (1, 6, 1, 1)},
+        lambda w, g, lr: w - lr * g,
+    ),
+    Case(
+        "optim", "momentum-first", "w1, u1 = sgd_momentum(w, g, 0, lr)", weights((1, 6, 1, 8)),
+        lambda w, g, lr: momentum(w, g, torch.zeros_like(w), lr), makes={"lr": rate},
+    ),
+    Case(
+        "optim", "adam-first", "w1, m1, v1 = adam(w, g, 0, 0, lr, 10, 1000, eps = 0)", weights((1, 6, 1, 8)),
+        lambda w, g, lr: stepped(
+            torch.optim.Adam, w, g,
+            {"step": torch.tensor(0.0), "exp_avg": torch.zeros_like(w), "exp_avg_sq": torch.zeros_like(w)}, lr, eps=0.0,
+        ), makes={"lr": rate, "g": probability},
+    ),
 ]  # fmt: skip
 
 CASES = [*LOSSES, *OPTIMIZERS]
