@@ -35,14 +35,18 @@ def values(condition: tree.Expression, frame: Frame) -> str | None:
 
 
 def _failing(condition: tree.Expression, frame: Frame) -> tree.Expression:
-    """The first part of `a and b and c` that is false."""
-    while isinstance(condition, tree.Group):
-        condition = condition.inner
-    terms: list[tree.Expression] = []
-    while isinstance(condition, tree.Binary) and condition.operator == "and":
-        terms.append(condition.right)
-        condition = condition.left
-    return next((term for term in (condition, *reversed(terms)) if evaluate(term, frame) is False), condition)
+    """The first part of `a and (b and c)` that is false."""
+    while True:
+        while isinstance(condition, tree.Group):
+            condition = condition.inner
+        whole, terms = condition, []
+        while isinstance(condition, tree.Binary) and condition.operator == "and":
+            terms.append(condition.right)
+            condition = condition.left
+        found = next((term for term in (condition, *reversed(terms)) if evaluate(term, frame) is False), None)
+        if not terms or found is None:
+            return whole
+        condition = found
 
 
 def _parts(expression: tree.Expression) -> Iterator[tree.Expression]:
