@@ -31,7 +31,10 @@ def avoid(graph: Graph, chip: str | None) -> Graph:
         rewrites |= {"softplus": (small_softplus,), "mul": (wide_factor,)}
     if not any(node.op.name in rewrites for node in graph.nodes):
         return graph
-    return eliminate_common_subexpressions(tidy(rewrite(graph, rewrites)))
+    avoided = rewrite(graph, rewrites)
+    if len(avoided.nodes) == len(graph.nodes):
+        return graph  # each rewrite makes more ops of one
+    return eliminate_common_subexpressions(tidy(avoided))
 
 
 def keep_reduced_axes(node: Node, operands: Any, rewriter: Rewriter) -> Value | None:

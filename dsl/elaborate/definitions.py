@@ -9,6 +9,7 @@ from anedsl.diagnostics import Label
 from anedsl.elaborate.modules import LoadedModule
 from anedsl.source import Span
 from anedsl.syntax import tree
+from anedsl.syntax.walk import defined
 
 
 class Elsewhere(NamedTuple):
@@ -64,17 +65,10 @@ def _definitions(body: tree.Block) -> Iterator[_Definition]:
             pending.append((statement.body, inside))
         elif isinstance(statement, tree.If):
             pending.extend(((statement.otherwise, loops), (statement.then, loops)))
-        else:
-            for name in _named(statement):
+        elif statement is not None and not isinstance(statement, tree.Output):
+            # A declared output has no value yet.
+            for name in defined(statement):
                 yield _Definition(name, statement.span, loops)
-
-
-def _named(statement: Any) -> tuple[tree.Identifier, ...]:
-    if isinstance(statement, tree.Assign):
-        return statement.targets
-    if isinstance(statement, (tree.Input, tree.State)):
-        return statement.names
-    return tuple(weight.name for weight in statement.names) if isinstance(statement, tree.Weight) else ()
 
 
 def _holds(span: Span, use: Span) -> bool:

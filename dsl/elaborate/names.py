@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from anedsl.diagnostics import Diagnostic, nearest
 from anedsl.elaborate import builtins, modules
 from anedsl.elaborate.modules import LoadedModule
 from anedsl.ops import OPS
-from anedsl.source import Source, Span
+from anedsl.source import Span
 from anedsl.syntax import tree
+from anedsl.syntax.walk import parts
 
 if TYPE_CHECKING:
     from anedsl.elaborate.uses import Use
@@ -91,14 +92,3 @@ def undefined(item: tree.Function | tree.Kernel | tree.Derived, module: LoadedMo
     for use in sorted(uses, key=lambda use: use.span.start):
         if use.text not in known:
             yield unknown(use.text, use.span, known, module)
-
-
-def parts(item: Any) -> Iterator[Any]:
-    """A node of the tree and all below it; what `stored` says is not made of names."""
-    pending = [item]
-    while pending:
-        part = pending.pop()
-        yield part
-        if isinstance(part, tree.Weight):
-            part = part._replace(stored=None)
-        pending.extend(inner for inner in part if isinstance(inner, tuple) and not isinstance(inner, (Span, Source)))

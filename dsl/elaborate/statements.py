@@ -14,6 +14,7 @@ from anedsl.elaborate.functions import define
 from anedsl.elaborate.values import POISON, ConstTensor, Family, describe
 from anedsl.graph import Value
 from anedsl.syntax import tree
+from anedsl.syntax.walk import defined, parts
 
 MAX_TURNS = 100_000
 
@@ -55,17 +56,10 @@ def _is_fatal(failure: Failure) -> bool:
 
 def _poison(statement: tree.Statement, frame: Frame) -> None:
     """Names whose definition failed exist, so that their uses report nothing more."""
-    names: tuple[tree.Identifier, ...] = ()
-    if isinstance(statement, (tree.Assign)):
-        names = statement.targets
-    elif isinstance(statement, (tree.Input, tree.Output, tree.State)):
-        names = statement.names
-    elif isinstance(statement, tree.Weight):
-        names = tuple(item.name for item in statement.names)
-    elif isinstance(statement, (tree.For, tree.If)):
+    if isinstance(statement, (tree.For, tree.If)):
         for inner in _assigned(statement):
             _poison(inner, frame)
-    for name in names:
+    for name in defined(statement):
         binding = frame.scope.find(name.text)
         if binding is None:
             binding = define(frame.scope, name.text, POISON, name.span, "value")
@@ -81,19 +75,7 @@ def assigned_names(block: tree.Block) -> set[str]:
 
 def _assigned(statement: tree.For | tree.If | tree.Block) -> list[tree.Assign]:
     """The equations inside a loop or condition that failed as a whole."""
-    found: list[tree.Assign] = []
-    pending: list[Any] = [statement]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, tree.Assign):
-            found.append(item)
-        elif isinstance(item, tree.Block):
-            pending.extend(item.statements)
-        elif isinstance(item, tree.For):
-            pending.append(item.body)
-        elif isinstance(item, tree.If):
-            pending.extend((item.then, item.otherwise))
-    return found
+    return [part for part in parts(statement) if isinstance(part, tree.Assign)]
 
 
 def _assign(statement: tree.Assign, frame: Frame) -> None:

@@ -6,9 +6,9 @@ from enum import Enum, auto
 from typing import Any
 
 from anedsl.elaborate.modules import LoadedModule
-from anedsl.elaborate.names import parts
 from anedsl.source import Span
 from anedsl.syntax import tree
+from anedsl.syntax.walk import parts
 
 MEMBERS = ("shape", "dtype", "rank")
 """What tensors have behind a dot: before one of them stands a tensor, and no module."""

@@ -42,6 +42,8 @@ def _before_slices(graph: Graph) -> Graph:
             source = place.cut.operands["x"]
             assert isinstance(source, Value)
             groups.setdefault((source, place.axis, place.factor, place.rest), []).append(place)
+    if all(len(places) < 2 for places in groups.values()):
+        return graph
     # Each reshape takes a slice with it: that is no gain where the slice stays for another reader.
     counts = Counter(value for node in graph.nodes for value in node.values)
     counts.update(port.value for port in graph.outputs)
